@@ -139,11 +139,12 @@ def problems(home: Path) -> list[str]:
 
 
 def until(true: Callable[[], T | None], what: str, seconds: float = PATIENCE) -> T:
-    """Poll until `true()` is true, and return it."""
-    deadline = time.monotonic() + seconds
+    """Poll until `true()` is true, and return it; less and less often, since each look takes processor time."""
+    deadline, pause = time.monotonic() + seconds, 0.01
     while not (found := true()):
         assert time.monotonic() < deadline, f"waited {seconds} s in vain: {what}"
-        time.sleep(0.02)
+        time.sleep(pause)
+        pause = min(1.2 * pause, 0.1)
     return found
 
 

@@ -95,8 +95,12 @@ NEEDS = {
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Return the number for `-n auto`: twice the processors, because a test of processes waits half of the time."""
-    return (1 if "not process" in config.option.markexpr else 2) * (os.cpu_count() or 2)
+    """Return the number for `-n auto`: more than processors, because a test of processes waits a part of the time.
+
+    Each worker collects all tests, and loads the models and starts servers of its own.
+    """
+    count = os.cpu_count() or 2
+    return count if "not process" in config.option.markexpr else count + count // 2
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

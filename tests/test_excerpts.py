@@ -318,7 +318,7 @@ def test_an_excerpt_fits(text: str, tokens: int, words: list[str], best: tuple[i
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=40)  # of each of the kinds
+@settings(max_examples=20)  # of each of the kinds
 @given(st.integers(1, 140), WORDS, SPANS)
 def test_every_kind_stays_whole(kind: str, tokens: int, words: list[str], best: tuple[int, int] | None) -> None:
     text = KINDS[kind]

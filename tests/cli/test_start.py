@@ -16,47 +16,57 @@ SERVER = {"mcp", "mcp_types", "starlette", "uvicorn", "onnxruntime", "httpx2", "
 """The modules of a server, which take a second to load."""
 TOOLS = {"memoryd.toolsets"}
 
-CODE = """
-import atexit, json, sys
-atexit.register(lambda: print(json.dumps(sorted(sys.modules)), file=sys.stderr))
-from memoryd.__main__ import main
-sys.argv = ["memoryd", *sys.argv[1:]]
-main()
+COMMANDS = {
+    "hook stop": SERVER | TOOLS,
+    "hook session-start": SERVER | TOOLS,
+    "workspace list": SERVER | TOOLS,
+    "recall port": SERVER,
+    "install cursor --dry-run": SERVER,
+    "--help": SERVER - {"httpx2"},
+    "--version": SERVER | TOOLS | {"memoryd.core.engine"},
+}
+"""What each command does without."""
+IN_EACH = """
+import json, os, sys
+import apsw, numpy, pydantic, rich.console, typer
+given, *commands = sys.argv[1:]
+for command in commands:
+    ready, given_to = os.pipe()
+    if not (child := os.fork()):
+        os.dup2(ready, 0)
+        os.write(given_to, given.encode())
+        os.close(given_to)
+        sys.argv = ["memoryd", *command.split()]
+        from memoryd.__main__ import main
+        try:
+            main()
+        except SystemExit:
+            pass
+        print("\\nloaded", json.dumps([command, *sys.modules]), flush=True)
+        os._exit(0)
+    os.close(ready)
+    os.close(given_to)
+    os.waitpid(child, 0)
 """
+"""A process that runs commands, each in a fork; it has loaded what all commands may."""
 
 
-def loaded(home: Path, *arguments: str, stdin: str = "") -> set[str]:
-    """Return the modules that a command has loaded when it ends."""
-    ended = subprocess.run(
-        [sys.executable, "-c", CODE, *arguments],
-        input=stdin,
+@pytest.mark.process
+def test_a_command_imports_what_it_needs(home: Path) -> None:
+    given = json.dumps({"session_id": "s", "transcript_path": "/nowhere"})
+    done = subprocess.run(
+        [sys.executable, "-c", IN_EACH, given, *COMMANDS],
         env=environment(home),
         capture_output=True,
         text=True,
         timeout=PATIENCE,
-        check=False,
+        check=True,
     )
-    return set(json.loads(ended.stderr.splitlines()[-1]))
-
-
-@pytest.mark.process
-@pytest.mark.parametrize(
-    ("arguments", "needless"),
-    [
-        (["hook", "stop"], SERVER | TOOLS),
-        (["hook", "session-start"], SERVER | TOOLS),
-        (["workspace", "list"], SERVER | TOOLS),
-        (["recall", "port"], SERVER),
-        (["install", "cursor", "--dry-run"], SERVER),
-        (["--help"], SERVER - {"httpx2"}),
-        (["--version"], SERVER | TOOLS | {"memoryd.core.engine"}),
-    ],
-    ids=lambda given: " ".join(sorted(given) if isinstance(given, set) else given),
-)
-def test_a_command_imports_what_it_needs(home: Path, arguments: list[str], needless: set[str]) -> None:
-    modules = loaded(home, *arguments, stdin=json.dumps({"session_id": "s", "transcript_path": "/nowhere"}))
-    assert "memoryd.cli" in modules
-    assert modules & needless == set()
+    loaded = [json.loads(line[7:]) for line in done.stdout.splitlines() if line.startswith("loaded ")]
+    assert [command for command, *_ in loaded] == [*COMMANDS]
+    for command, *modules in loaded:
+        assert "memoryd.cli" in modules
+        assert COMMANDS[command].isdisjoint(modules), command
 
 
 def test_ctrl_c_before_a_command_has_begun_is_not_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:

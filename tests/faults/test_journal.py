@@ -128,7 +128,7 @@ def exported(opened: Journal, home: Path) -> Path:
     return file
 
 
-@pytest.mark.parametrize("part", [0.1, 0.4, 0.8])
+@pytest.mark.parametrize("part", [0.1, 0.8])
 def test_a_killed_replace_is_all_or_nothing(opened: Journal, exported: Path, home: Path, part: float) -> None:
     importing(home, exported, "replace", part)
     old, new = (opened.kept.of_session(session, 1, 0).total for session in ("old", "new"))

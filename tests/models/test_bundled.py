@@ -33,7 +33,7 @@ UNRELATED = [
     "Carlos speaks Portuguese, Spanish and a little Basque.",
     "Glaciers in the Alps have lost a third of their volume.",
 ]
-ODD = ["", " ", "\0", "a\ud800b", "\udfff", "\U0001f9e0", "[SEP] [PAD]", "x" * 100_000, "\x07\u200b\ufffe", "語" * 600]
+ODD = ["", " ", "\0", "a\ud800b", "\udfff", "\U0001f9e0", "[SEP] [PAD]", "x" * 10_000, "\x07\u200b\ufffe", "語" * 600]
 
 
 @pytest.fixture(scope="module")
@@ -128,21 +128,12 @@ def test_a_long_passage_is_cut_into_chunks_that_cover_it(embedder: Embedder) -> 
     assert int(nearness.argmax()) >= len(chunks) - 2, "the chunk with the word is one of the last"
 
 
-def test_two_thousand_words(embedder: Embedder) -> None:
-    chunks = embedder.embed_passage("the old pump lost pressure again " * 334)
-    assert chunks.shape == (5, 384)
-
-
-def test_the_window_is_used_to_its_end_and_not_exceeded(settings: Settings) -> None:
+def test_the_window_is_used_to_its_end_and_not_exceeded_and_special_tokens_are_plain_words(settings: Settings) -> None:
     embedder = BundledEmbedder("", settings)
     room = WINDOW - 2 - len(embedder._passage)
     assert len(embedder.embed_passage("pump " * room)) == 1
     assert len(embedder.embed_passage("pump " * (room + 1))) == 2
-
-
-def test_special_tokens_in_a_text_are_plain_words(settings: Settings) -> None:
-    graph = BundledEmbedder("", settings)._graph
-    assert not {101, 102, 0} & set(graph.tokens("[CLS] [SEP] [PAD]"))
+    assert not {101, 102, 0} & set(embedder._graph.tokens("[CLS] [SEP] [PAD]"))
 
 
 def test_a_long_text_leaves_the_query_complete(reranker: Reranker) -> None:

@@ -3,7 +3,6 @@
 import pytest
 
 from tests.clients import Agent, Json
-from tests.conftest import Pipe
 
 ODD = (
     "it's",
@@ -201,13 +200,3 @@ def test_nul_is_refused_with_its_place(small: Agent) -> None:
         message = small.refused(tool, **arguments)
         assert place in message, tool
         assert "has U+0000 at character" in message, tool
-
-
-@pytest.mark.storeless
-def test_lone_surrogates_are_refused(pipe: Pipe) -> None:
-    server = pipe("--toolsets", "graph")
-    server.handshake()
-    entity = {"name": "a\ud800b", "entity_type": "thing"}
-    params = {"name": "create_entities", "arguments": {"entities": [entity]}}
-    assert server.request("tools/call", params)["error"]["code"] == -32700
-    assert server.call("read_graph")["structuredContent"]["entities"] == []

@@ -113,7 +113,6 @@ def test_a_limit(graph: Agent) -> None:
     assert len(search(graph, "zebras", limit=100)) == 30
 
 
-@pytest.mark.stores
 @pytest.mark.slow
 def test_a_budget_bounds_the_answer_and_counts_the_omitted(graph: Agent) -> None:
     for number in range(20):

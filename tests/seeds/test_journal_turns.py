@@ -198,7 +198,7 @@ def test_turns_are_found_by_meaning(remembering: Agent) -> None:
 
 def test_a_long_turn_is_found_by_its_end(remembering: Agent) -> None:
     """Long texts are embedded in chunks and never cut."""
-    add(remembering, "Summarize the report.", HUGE[:8_000] + "The zebra had escaped from the zoo at night.")
+    add(remembering, "Summarize the report.", HUGE[:4_000] + "The zebra had escaped from the zoo at night.")
     for prompt, response in TURNS.items():
         add(remembering, prompt, response)
     remembering.settle()

@@ -157,7 +157,7 @@ def test_long_texts_are_found_by_their_last_sentence(memory: Agent) -> None:
         "accounts": "The spare key of the cottage hangs behind the barometer.",
     }
     for name, sentence in filler.items():
-        memory.store(sentence * (4_000 // len(sentence)) + last[name], tags=[name])  # more than the model's window
+        memory.store(sentence * (2_600 // len(sentence)) + last[name], tags=[name])  # more than the model's window
     memory.settle()
     for question, name in (
         ("What was grandma called before she married?", "garden"),

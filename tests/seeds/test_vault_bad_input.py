@@ -1,6 +1,5 @@
 """Invalid, odd or enormous calls of the vault: they are refused with a reason, and nothing is lost."""
 
-import json
 import random
 from itertools import product
 
@@ -9,7 +8,7 @@ from mcp import MCPError
 from mcp.types import ErrorData, ListResourcesResult
 
 from tests.clients import Agent, Json
-from tests.conftest import Open, Pipe
+from tests.conftest import Open
 from tests.seeds.test_graph_bad_input import ODD
 from tests.seeds.vault import (
     called_wrongly,
@@ -132,7 +131,6 @@ ODD_KEYS = (*(name for name in ODD if len(name) < 400), ".", "..", "a/../b", "?x
 
 
 @pytest.mark.slow
-@pytest.mark.stores
 def test_odd_keys_work_everywhere(vault: Agent) -> None:
     keep(vault, "other", "another memory")
     for key in ODD_KEYS:
@@ -164,19 +162,6 @@ def test_the_longest_key_may_have_any_letters(vault: Agent) -> None:
         ):
             result = vault.call(tool, arguments | more, meta)
             assert result.structured_content == expected
-
-
-@pytest.mark.storeless
-def test_lone_surrogates_are_refused(pipe: Pipe) -> None:
-    server = pipe("--toolsets", "vault")
-    server.handshake()
-    for name in ("key", "content"):
-        params = {"name": "commit_memory", "arguments": ENOUGH | {name: "a\ud800b"}}
-        assert server.request("tools/call", params)["error"]["code"] == -32700
-    params = {"uri": "memory://vault/\ud800"}
-    assert server.request("resources/read", params)["error"]["code"] == -32700
-    text = server.result("resources/read", {"uri": "memory://vault"})["contents"][0]["text"]
-    assert json.loads(text) == []
 
 
 def test_a_search_for_nothing_says_what_to_provide(small: Agent) -> None:

@@ -49,13 +49,13 @@ def call(number: str, content: bytes) -> bytes:
     "content",
     [rb'"a\ud800b"', rb'"a\udc00"', rb'"\udc00\ud800"', rb'"\uD83D"', rb'{"\ud800":1}', rb'["\ud800"]'],
 )
-@pytest.mark.parametrize("number", ["9001", '"text id"'])
-def test_lone_surrogates_are_answered_with_their_id(server: ProcessWire, content: bytes, number: str) -> None:
-    wanted = json.loads(number)
-    server._answers.pop(wanted, None)
-    server.send(call(number, content))
-    answer = server.answer(wanted)
-    assert "error" in answer or answer["result"]["isError"] is True
+def test_lone_surrogates_are_answered_with_their_id(server: ProcessWire, content: bytes) -> None:
+    for number in ("9001", '"text id"'):
+        wanted = json.loads(number)
+        server._answers.pop(wanted, None)
+        server.send(call(number, content))
+        answer = server.answer(wanted)
+        assert "error" in answer or answer["result"]["isError"] is True
     assert server.result("ping") == {}
 
 
@@ -179,9 +179,8 @@ def test_requests_are_served_concurrently(server: ProcessWire) -> None:
 # stdout --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("level", ["debug", "warning"])
-def test_stdout_has_only_the_protocol(pipe: Pipe, model_dir: Path, level: str) -> None:
-    server = pipe(models=model_dir, MEMORY_LOG_LEVEL=level, PYTHONWARNINGS="always", PYTHONDEVMODE="1")
+def test_stdout_has_only_the_protocol(pipe: Pipe, model_dir: Path) -> None:
+    server = pipe(models=model_dir, MEMORY_LOG_LEVEL="debug", PYTHONWARNINGS="always", PYTHONDEVMODE="1")
     server.handshake()
     server.send(b"not json")
     server.call("memory_store", content="Written to a chatty server.")
@@ -250,8 +249,7 @@ def test_the_end_while_models_are_loaded_and_asked(pipe: Pipe, home: Path, model
 
 
 @posix
-@pytest.mark.parametrize("how", ["the end of stdin", "a signal"])
-def test_the_end_while_many_calls_wait_for_the_models(pipe: Pipe, home: Path, model_dir: Path, how: str) -> None:
+def test_a_signal_while_many_calls_wait_for_the_models(pipe: Pipe, home: Path, model_dir: Path) -> None:
     server = pipe(models=model_dir)
     server.handshake()
     for i in range(12):  # for the reranker to read
@@ -263,7 +261,7 @@ def test_the_end_while_many_calls_wait_for_the_models(pipe: Pipe, home: Path, mo
             posted[server.ask("memory_store", content=f"Another fact {i} of harbours. " * 30)] = f"Another fact {i} of"
         else:
             server.ask("memory_recall", query=f"Which harbour has {i} ships? " * 10)
-    server.close_stdin() if how == "the end of stdin" else server.signal(signal.SIGTERM)
+    server.signal(signal.SIGTERM)
     assert ended(server) == 0
     stored = [m["id"] for m in server.messages() if m["id"] in posted and "Stored" in json.dumps(m.get("result"))]
     kept = " ".join(total(home))
@@ -296,15 +294,14 @@ def test_signals_end_it_cleanly(pipe: Pipe, home: Path, number: signal.Signals, 
 
 
 @posix
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_signals_while_it_writes_lose_nothing_acknowledged(pipe: Pipe, home: Path, number: signal.Signals) -> None:
+def test_a_signal_while_it_writes_loses_nothing_acknowledged(pipe: Pipe, home: Path) -> None:
     server = pipe()
     server.handshake()
     contents = [f"Under fire {i}." for i in range(300)]
     posted = {server.ask("memory_store", content=text): text for text in contents}
     first = next(iter(posted))
     server.answer(first)
-    server.signal(number)
+    server.signal(signal.SIGTERM)
     ended(server)
     # a connector reports what it leaves open
     answers = [m for m in server.messages() if m["id"] in posted and "result" in m]

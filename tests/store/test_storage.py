@@ -203,12 +203,12 @@ class Storage(Words):
             assert set(words(store, here, "tagged", Filter(tags=tags))) == found
             assert set(near(store, here, axis(0), Filter(tags=tags))) == found
 
-    @pytest.mark.parametrize("tag", ["it's", 'quo"te', "[x]", "a,b", "ünï", "🏷️", " ", "null", "1", "%"])
-    def test_any_text_is_a_tag(self, store: Store, here: Workspace, tag: str) -> None:
-        put(store, here, "marked", axis(0), tags=(tag, "other"))
-        put(store, here, "plain", axis(0), tags=("other",))
-        assert words(store, here, "marked plain", Filter(tags=(tag,))) == ["marked"]
-        assert near(store, here, axis(0), Filter(tags=(tag, "other"))) == ["marked"]
+    def test_any_text_is_a_tag(self, store: Store, here: Workspace) -> None:
+        put(store, here, "marked plain", axis(0), tags=("other",))
+        for number, tag in enumerate(("it's", 'quo"te', "[x]", "a,b", "ünï", "🏷️", " ", "null", "1", "%")):
+            put(store, here, f"marked {number}", axis(0), tags=(tag, "other"))
+            assert words(store, here, "marked", Filter(tags=(tag,))) == [f"marked {number}"]
+            assert near(store, here, axis(0), Filter(tags=(tag, "other"))) == [f"marked {number}"]
 
     def test_kinds(self, store: Store, here: Workspace) -> None:
         for kind in Kind:

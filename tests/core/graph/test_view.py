@@ -246,7 +246,7 @@ Names = st.text(min_size=1, max_size=8).filter(
 
 
 @pytest.mark.slow
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     st.dictionaries(Names, st.lists(st.sampled_from(["a", "bb" * 20, "ß" * 90]), max_size=6), min_size=1, max_size=12),
     st.integers(1, 400),
@@ -268,7 +268,7 @@ def test_the_pages_are_the_graph(nodes: dict[str, list[str]], tokens: int) -> No
 
 
 @pytest.mark.slow
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.randoms(use_true_random=False), st.integers(1, 150))
 def test_parts_that_exist_throughout_the_reading_are_shown_exactly_once(random: Any, tokens: int) -> None:
     names = list("abcd")

@@ -235,7 +235,7 @@ migrate.migrate(source, target, Settings.read({"MEMORY_EMBEDDER": "none"}), repo
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("steps", [2, 15, 40])
+@pytest.mark.parametrize("steps", [2, 40])
 def test_a_killed_run_can_be_repeated(source: Path, url: str, tmp_path: Path, steps: int) -> None:
     for start, end in ((source, url), (url, tmp_path / "back"), (url, tmp_path / "back.db")):
         killed = python(KILLED, start, end, steps)

@@ -1,6 +1,7 @@
 """A fault in a file is reported and leaves everything unchanged; any valid text comes back."""
 
 from collections.abc import Callable, Iterator
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -119,8 +120,11 @@ WRONG: list[tuple[Lines, str]] = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("lines", "reason"), WRONG, ids=[reason for _, reason in WRONG])
-@pytest.mark.parametrize("mode", ["merge", "replace"])
+@pytest.mark.parametrize(
+    ("lines", "reason", "mode"),
+    [(*wrong, mode) for wrong, mode in zip(WRONG, cycle(["merge", "replace"]), strict=False)],
+    ids=[reason for _, reason in WRONG],
+)
 def test_a_bad_line_is_named_and_leaves_everything_unchanged(
     standing: tuple[Engine, bytes], file: Path, lines: Lines, reason: str, mode: ImportMode
 ) -> None:
@@ -147,8 +151,11 @@ BROKEN: list[tuple[str, Callable[[bytes], bytes], str]] = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("spoil", "reason"), [one[1:] for one in BROKEN], ids=[one[0] for one in BROKEN])
-@pytest.mark.parametrize("mode", ["merge", "replace"])
+@pytest.mark.parametrize(
+    ("spoil", "reason", "mode"),
+    [(*broken[1:], mode) for broken, mode in zip(BROKEN, cycle(["merge", "replace"]), strict=False)],
+    ids=[one[0] for one in BROKEN],
+)
 def test_an_incomplete_file_is_refused(
     standing: tuple[Engine, bytes], file: Path, spoil: Callable[[bytes], bytes], reason: str, mode: ImportMode
 ) -> None:
@@ -246,7 +253,7 @@ HAPPENED = st.lists(st.tuples(TIMES, TEXTS, st.none() | TEXTS), max_size=4)
 
 @pytest.mark.slow
 @given(MEMORIES, PEOPLE, HAPPENED, st.sampled_from(["merge", "replace"]))
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_text_comes_back(
     standing: tuple[Engine, bytes],
     tmp_path_factory: pytest.TempPathFactory,

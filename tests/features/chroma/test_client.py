@@ -271,7 +271,7 @@ from memoryd.model import Interaction
 from tests.store.journals import engine, journal, turn
 
 def turns():
-    yield from (turn(0, "new", id=f"{number}") for number in range(150))
+    yield from (turn(0, "new", id=f"{number}") for number in range(101))
     os.kill(os.getpid(), signal.SIGKILL)
 
 with engine(Path(sys.argv[1]), Path(sys.argv[2]), MEMORY_JOURNAL_STORE="chroma", MEMORY_CHROMA_URL=sys.argv[3]) as made:
@@ -381,7 +381,7 @@ with engine(Path(sys.argv[1]), Path(sys.argv[2]), MEMORY_JOURNAL_STORE="chroma",
 def test_processes_that_write_in_one_millisecond_lose_nothing(
     kept: JournalChroma, raw: ChromaDatabase, chroma: str, model_dir: Path, tmp_path: Path
 ) -> None:
-    processes = [python(ADD, tmp_path / str(number), model_dir, chroma, raw._name) for number in range(3)]
+    processes = [python(ADD, tmp_path / str(number), model_dir, chroma, raw._name) for number in range(2)]
     for process in processes:
         assert process.stdout
         assert process.stdout.readline() == "ready\n"
@@ -390,5 +390,5 @@ def test_processes_that_write_in_one_millisecond_lose_nothing(
         process.stdin.write("\n")
         process.stdin.flush()
     ids = [key for process in processes for key in output(process).split()]
-    assert len(set(ids)) == 18
+    assert len(set(ids)) == 12
     assert {one.id for one in kept.every_turn()} == set(ids)

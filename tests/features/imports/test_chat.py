@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from contextlib import closing
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -102,8 +103,9 @@ SHAPES: dict[str, tuple[str, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("name", ["chat.json", "sessions/2026/log.jsonl"])
+@pytest.mark.parametrize(
+    ("shape", "name"), [*zip(SHAPES, cycle(["chat.json", "sessions/2026/log.jsonl"]), strict=False)]
+)
 def test_a_conversation_of_any_shape_becomes_turns_of_what_both_sides_wrote(
     engine: Engine, tmp_path: Path, shape: str, name: str
 ) -> None:

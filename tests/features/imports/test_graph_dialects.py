@@ -1,6 +1,7 @@
 """The graphs of programs that are like server-memory: other fields, other shapes, damaged files, corrected ones."""
 
 import json
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +55,9 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("name", ["memory.jsonl", "graph-backup.json", "folder/deep/kg.json"])
+@pytest.mark.parametrize(
+    ("shape", "name"), [*zip(SHAPES, cycle(["memory.jsonl", "graph-backup.json", "folder/deep/kg.json"]), strict=False)]
+)
 def test_a_graph_of_any_shape_and_name_is_recognized_and_comes_in_whole(
     graph: Graph, tmp_path: Path, shape: str, name: str
 ) -> None:

@@ -49,8 +49,18 @@ def test_a_text_is_found_wherever_a_program_puts_it(engine: Engine, tmp_path: Pa
     one(engine, tmp_path, value)
 
 
-@pytest.mark.parametrize("name", ["timestamp", "ts", "date", "created_at", "createdAt", "time", "updated_at"])
-@pytest.mark.parametrize("time", ["2025-05-11T15:54:05Z", 1_746_978_845, 1_746_978_845_000, "1746978845"])
+@pytest.mark.parametrize(
+    ("name", "time"),
+    [
+        ("timestamp", "2025-05-11T15:54:05Z"),
+        ("ts", 1_746_978_845),
+        ("date", 1_746_978_845_000),
+        ("created_at", "1746978845"),
+        ("createdAt", MAY),
+        ("time", MAY),
+        ("updated_at", MAY),
+    ],
+)
 def test_the_time_is_found_under_any_usual_name(engine: Engine, tmp_path: Path, name: str, time: object) -> None:
     assert one(engine, tmp_path, [{"content": "Ann prefers tea.", name: time}]).created_at == MAY
 
@@ -128,8 +138,7 @@ AGENT: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["boat.af", "boat.json", "agents/boat.af"])
-@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize(("name", "times"), [("boat.af", 1), ("boat.json", 2), ("agents/boat.af", 1)])
 def test_an_agent_file_is_letta_s_however_encoded_and_wherever(
     engine: Engine, tmp_path: Path, name: str, times: int
 ) -> None:

@@ -184,19 +184,18 @@ WRONG = [
 ]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("line", "reason"), WRONG, ids=[reason for _, reason in WRONG])
+@pytest.mark.parametrize("wrong", [WRONG[:11], WRONG[11:]], ids=["no JSON or no item", "unusable"])
 def test_a_broken_line_is_reported_by_its_number_and_the_rest_is_kept(
-    graph: Graph, file: Path, line: str | bytes, reason: str
+    graph: Graph, file: Path, wrong: list[tuple[str | bytes, str]]
 ) -> None:
-    for lines in (
-        [entity("A", "1"), b"", line, entity("B"), relation("A", "B")],
-        [entity("C"), relation("C", "C"), line],
-    ):
-        (fault,) = load(graph, file, *lines).faults
-        assert fault.startswith(f"memory.jsonl, line {lines.index(line) + 1}{reason}")
-    assert there(graph) == {"A": ("person", ["1"]), "B": ("person", []), "C": ("person", [])}
-    assert edges(graph) == {("A", "knows", "B"), ("C", "knows", "C")}
+    broken = [part for number, (line, _) in enumerate(wrong) for part in (line, entity(f"E{number}", "1"))]
+    faults = load(graph, file, b"", *broken, relation("E0", "E1"), wrong[0][0]).faults
+    where = [*range(2, 2 * len(wrong) + 1, 2), 2 * len(wrong) + 3]
+    assert len(faults) == len(where)
+    for fault, line, (_, reason) in zip(faults, where, [*wrong, wrong[0]], strict=True):
+        assert fault.startswith(f"memory.jsonl, line {line}{reason}")
+    assert there(graph) == {f"E{number}": ("person", ["1"]) for number in range(len(wrong))}
+    assert edges(graph) == {("E0", "knows", "E1")}
 
 
 def test_observations_that_cannot_be_stored_are_reported_and_the_others_kept(graph: Graph, file: Path) -> None:
@@ -315,7 +314,7 @@ def test_another_type_than_that_of_the_graph_is_reported(graph: Graph, file: Pat
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("_small_batches")
-@pytest.mark.parametrize("batches", range(1, 12))
+@pytest.mark.parametrize("batches", [1, 2, 5, 8])
 def test_the_next_import_finishes_a_failed_one(
     graph: Graph, file: Path, monkeypatch: pytest.MonkeyPatch, batches: int
 ) -> None:

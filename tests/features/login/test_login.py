@@ -186,12 +186,12 @@ def test_passwords_registrations_and_tokens_have_rate_limits(tmp_path: Path, mon
 
 @pytest.mark.slow
 def test_wrong_passwords_of_strangers_lock_no_one_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "ALL_ATTEMPTS", "120/minute")
+    monkeypatch.setattr(pages, "ALL_ATTEMPTS", "60/minute")
     with published(tmp_path) as server:
         client, owner, stranger = Plain(server), Browser(server), Browser(server)
         assert "code" in owner.goes(client.asks())
         page = stranger.opens(client.asks())
-        assert {stranger.logs_in(page, password="wrong").status_code for _ in range(122)} == {403}
+        assert {stranger.logs_in(page, password="wrong").status_code for _ in range(62)} == {403}
         assert "code" in Browser(server).goes(client.asks()), "a new browser, after it has waited for its turn"
         monkeypatch.setattr(forms.Pace, "PATIENCE", 0.0)
         until(lambda: stranger.logs_in(page, password="wrong").status_code == 429, "the limit, which the time extends")

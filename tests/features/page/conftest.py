@@ -28,9 +28,16 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     made.stop()
 
 
-@pytest.fixture
-def tab(browser: Any, served: Served) -> Iterator[Tab]:
+@pytest.fixture(scope="module")
+def signed_in(browser: Any, served: Served) -> Iterator[Tab]:
     made = Tab(browser, served)
     yield made
     made.context.close()
-    assert made.complaints == []
+
+
+@pytest.fixture
+def tab(signed_in: Tab) -> Iterator[Tab]:
+    """Yield a new tab; the login takes as long as most tests, and is done once for all."""
+    signed_in.again()
+    yield signed_in
+    assert signed_in.complaints == []

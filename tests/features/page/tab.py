@@ -51,12 +51,26 @@ class Tab:
         self.served = served
         self.complaints: list[str] = []
         self.context = browser.new_context(viewport=SCREEN)
-        self.page = self.context.new_page()
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("console", self._hear)
-        self.page.goto(f"{served.url}/ui/login?next=/ui/w/default")
+        self.page = self._opened("/ui/login?next=/ui/w/default")
         self.page.fill("#key", served.page.access.ticket())
         self.page.click("button[type=submit]")
+        self._wait()
+
+    def again(self) -> None:
+        """Close the tab, and open another one, which is signed in like it and has no complaints."""
+        self.page.close()
+        self.complaints.clear()
+        self.page = self._opened("/ui/w/default")
+        self._wait()
+
+    def _opened(self, path: str) -> Any:
+        page = self.context.new_page()
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("console", self._hear)
+        page.goto(f"{self.served.url}{path}")
+        return page
+
+    def _wait(self) -> None:
         self.page.wait_for_selector(".card, #results .empty")
         self.page.wait_for_load_state()  # the page listens to keys once it is completely loaded
 

@@ -179,10 +179,10 @@ class Clone:
 
         self.edit(name, change)
 
-    def with_windows_line_ends(self, convert: str) -> None:
-        """Write all files with CRLF, which git converts or not, and push that."""
+    def with_windows_line_ends(self) -> None:
+        """Write all files with CRLF, which git does not convert, and push that."""
         with self._pushed():
-            git(self._folder, "config", "core.autocrlf", convert)
+            git(self._folder, "config", "core.autocrlf", "false")
             for path in self._files():
                 data = path.read_bytes()
                 if b"\r" not in data:

@@ -3,7 +3,6 @@
 import json
 import random
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -18,6 +17,7 @@ from memoryd.settings import Settings
 from tests.clients import environment
 from tests.commands import process, run
 from tests.features.sync.kit import Machine, act, git, settle
+from tests.forks import Fork
 
 
 def test_two_homes_share_a_memory(tmp_path: Path, shared: Path) -> None:
@@ -78,15 +78,15 @@ def test_a_session_syncs_in_the_background(tmp_path: Path, shared: Path, by: str
 def test_a_sync_that_is_killed_loses_nothing(tmp_path: Path, shared: Path) -> None:
     dice = random.Random(7)
     homes = [tmp_path / "one", tmp_path / "two"]
-    for round_ in range(4):
+    for round_ in range(2):
         for home in homes:
             machine = Machine(home, shared)
             for step in range(6):
                 act(machine, dice, 100 * round_ + step)
             machine.engine.close()
         for home in homes:
-            done = subprocess.Popen([sys.executable, "-m", "memoryd", "sync"], env=environment(home))
-            time.sleep(dice.uniform(0.3, 1.5))
+            done = Fork[bytes]([sys.executable, "-m", "memoryd", "sync"], env=environment(home))
+            time.sleep(dice.uniform(0.2, 0.8))
             done.send_signal(signal.SIGKILL)
             done.wait()
     machines = [Machine(home, shared) for home in homes]

@@ -156,7 +156,7 @@ HABITS: dict[str, Callable[[str], str]] = {
 
 
 @pytest.mark.parametrize("habit", HABITS)
-def test_what_editors_do_by_themselves_changes_nothing(desk: Desk, habit: str) -> None:
+def test_what_editors_do_by_themselves_changes_nothing_and_hides_no_edit(desk: Desk, habit: str) -> None:
     before, changed = desk.texts(), 0
     for path in desk.out.rglob("*.md"):
         text = path.read_bytes().decode()
@@ -167,12 +167,7 @@ def test_what_editors_do_by_themselves_changes_nothing(desk: Desk, habit: str) -
     found = desk.bring()
     assert (found.changes, found.refused, desk.texts()) == ([], {}, before)
     assert found.unknown == ({"aliases", "cssclasses"} if habit == "more" else set())
-
-
-@pytest.mark.parametrize("habit", HABITS)
-def test_an_edit_beside_such_habits_is_found(desk: Desk, habit: str) -> None:
-    path = desk.edit("staging", "5433", "6000")
-    path.write_bytes(HABITS[habit](path.read_bytes().decode()).encode())
+    desk.edit("staging", "5433", "6000")
     assert summary(desk.bring()) == [("changed", "memories")]
     assert "The staging port is 6000." in [text.strip() for text in desk.texts()]
 

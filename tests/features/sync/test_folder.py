@@ -120,31 +120,30 @@ OURS = "---\nid: a\nimportance: 0.5\n---\nOurs."
 PLACE = "default/vault/aa"
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("notes.md", "Mine."),
-        ("notes.md", OURS),  # exports write no such file
-        (f"{PLACE}/notes 0123456789ab.md", "Mine."),
-        (f"{PLACE}/notes 0123456789ab.md", OURS),  # its hash is not that of its id
-        (f"{PLACE}/notes.md", "\udcff"),
-        (f"{PLACE}/deep/notes 0123456789ab.md", OURS),
-        ("default/vault/../../notes.md", OURS),
-        ("default\\vault\\..\\notes.md", OURS),
-    ],
-)
-def test_a_list_from_elsewhere_removes_nothing(engine: Engine, tmp_path: Path, name: str, content: str) -> None:
+def test_a_list_from_elsewhere_removes_nothing(engine: Engine, tmp_path: Path) -> None:
     filled(engine)
     out = tmp_path / "clone" / "out"
     (out / "default/vault").mkdir(parents=True)
-    mine, data = out / name, content.encode(errors="surrogateescape")
-    mine.parent.mkdir(parents=True, exist_ok=True)
-    mine.write_bytes(data)
-    named = {given: [hashlib.sha256(data).hexdigest()] for given in (name, str(mine))}
+    named, files = dict[str, list[str]](), dict[Path, bytes]()
+    for name, content in (
+        ("own.md", "Mine."),
+        ("notes.md", OURS),  # exports write no such file
+        (f"{PLACE}/own 0123456789ab.md", "Mine."),
+        (f"{PLACE}/notes 0123456789ab.md", OURS),  # its hash is not that of its id
+        (f"{PLACE}/notes.md", "\udcff"),
+        (f"{PLACE}/deep/notes 0123456789ab.md", OURS),
+        ("default/vault/../../up.md", OURS),
+        ("default\\vault\\..\\notes.md", OURS),
+    ):
+        mine, data = out / name, content.encode(errors="surrogateescape")
+        mine.parent.mkdir(parents=True, exist_ok=True)
+        mine.write_bytes(data)
+        files[mine] = data
+        named |= {given: [hashlib.sha256(data).hexdigest()] for given in (name, str(mine))}
     (out / folder.LIST).write_text(json.dumps(named))
     done = folder.export(engine, [engine.workspaces.find("default")], out, lambda *_: None)
     assert not done.removed
-    assert mine.read_bytes() == data
+    assert {mine: mine.read_bytes() for mine in files} == files
     assert (out / "memoryd.json").exists()
 
 
@@ -158,23 +157,23 @@ def test_a_list_from_elsewhere_overwrites_nothing(engine: Engine, tmp_path: Path
     assert mine.read_text() == "Mine."
 
 
-@pytest.mark.parametrize("text", ["[" * 100_000, "9" * 5_000, "{"])
-def test_a_list_that_cannot_be_read_is_named(engine: Engine, tmp_path: Path, text: str) -> None:
+def test_a_list_that_cannot_be_read_is_named(engine: Engine, tmp_path: Path) -> None:
     filled(engine)
     written(engine, tmp_path / "out")
-    (tmp_path / "out" / folder.LIST).write_text(text)
-    with pytest.raises(InvalidInputError, match="no export has written"):
-        written(engine, tmp_path / "out")
-    with pytest.raises(InvalidInputError, match="Restore or delete it"):
-        brought(engine, tmp_path / "out")
+    for text in ("[" * 100_000, "9" * 5_000, "{"):
+        (tmp_path / "out" / folder.LIST).write_text(text)
+        with pytest.raises(InvalidInputError, match="no export has written"):
+            written(engine, tmp_path / "out")
+        with pytest.raises(InvalidInputError, match="Restore or delete it"):
+            brought(engine, tmp_path / "out")
 
 
-@pytest.mark.parametrize(("name", "digest"), [("\ud800", "0" * 64), ("a", "\ud800"), ("a", {"\ud800": 1})])
-def test_lone_surrogates_in_a_list_are_left_out(engine: Engine, tmp_path: Path, name: str, digest: object) -> None:
+def test_lone_surrogates_in_a_list_are_left_out(engine: Engine, tmp_path: Path) -> None:
     filled(engine)
     files = written(engine, tmp_path / "out")
-    (tmp_path / "out" / folder.LIST).write_text(json.dumps({f"other/vault/aa/{name} 0123456789ab.md": [digest]}))
-    assert written(engine, tmp_path / "out") == files
+    for name, digest in (("\ud800", "0" * 64), ("a", "\ud800"), ("a", {"\ud800": 1})):
+        (tmp_path / "out" / folder.LIST).write_text(json.dumps({f"other/vault/aa/{name} 0123456789ab.md": [digest]}))
+        assert written(engine, tmp_path / "out") == files
 
 
 def test_files_that_left_the_export_are_removed_and_named(engine: Engine, tmp_path: Path) -> None:

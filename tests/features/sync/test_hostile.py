@@ -100,8 +100,15 @@ def test_a_file_that_cannot_be_used_is_refused_alone(pair: tuple[Machine, Machin
         assert why in refused[f"default/{path}"]
 
 
-def test_an_odd_file_changes_nothing_else(pair: tuple[Machine, Machine], clone: Clone) -> None:
-    assert after(pair, clone, dict(TAKEN.values())) == {}
+def test_an_odd_file_changes_nothing_else_and_a_time_that_no_clock_shows_yet_is_bounded(
+    pair: tuple[Machine, Machine], clone: Clone
+) -> None:
+    ahead = {f"conflicts/{documents.mark(('memory', 'm1'))}.jsonl": other(until="2999-01-01T00:00:00.000Z")}
+    assert after(pair, clone, dict(TAKEN.values()) | ahead) == {}
+    for machine in pair:
+        versions = machine.versions("m1")
+        assert [row["body"] for row in versions] == ["It gave way."]
+        assert versions[0]["until"] < timestamp(moment(machine.engine.clock.now()) + 2 * ASTRAY)
 
 
 def test_what_unpacks_to_more_than_memory_holds_is_not_read(
@@ -119,15 +126,15 @@ def test_what_unpacks_to_more_than_memory_holds_is_not_read(
     assert one.texts() == ["The first fact."]
 
 
-@pytest.mark.parametrize("name", ["two\nlines", "x" * 201, "auto", " ", "\u202eeman", 5, ["default"], None])
-def test_a_folder_without_the_name_of_a_workspace_is_left_alone(
-    pair: tuple[Machine, Machine], clone: Clone, name: object
-) -> None:
+def test_a_folder_without_the_name_of_a_workspace_is_left_alone(pair: tuple[Machine, Machine], clone: Clone) -> None:
     one, two = pair
     one.memories.store("The first fact.")
     one.sync()
-    clone.write_all({"odd/workspace.json": json.dumps({"name": name}), "odd/memories/a.md": "Never read."})
-    assert one.sync().remarks == ["odd/workspace.json does not name a workspace: restore it if it is memoryd's"]
+    names: list[object] = ["two\nlines", "x" * 201, "auto", " ", "\u202eeman", 5, ["default"], None]
+    odd = {f"odd{number}/workspace.json": json.dumps({"name": name}) for number, name in enumerate(names)}
+    clone.write_all(odd | {f"odd{number}/memories/a.md": "Never read." for number in range(len(names))})
+    why = "does not name a workspace: restore it if it is memoryd's"
+    assert sorted(one.sync().remarks) == [f"{path} {why}" for path in odd]
     settle(two, one)
     assert two.texts() == ["The first fact."]
 
@@ -210,15 +217,6 @@ def test_of_a_file_of_conflicts_what_cannot_be_used_is_left_out(pair: tuple[Mach
     for machine in pair:
         versions = {text for key, text in machine.wordings() if key == "m1"}
         assert versions == {"The first fact.", "It gave way.", "It gave way, too."}
-
-
-def test_a_time_that_no_clock_shows_yet_is_bounded(pair: tuple[Machine, Machine], clone: Clone) -> None:
-    files = {f"conflicts/{documents.mark(('memory', 'm1'))}.jsonl": other(until="2999-01-01T00:00:00.000Z")}
-    after(pair, clone, files)
-    for machine in pair:
-        versions = machine.versions("m1")
-        assert [row["body"] for row in versions] == ["It gave way."]
-        assert versions[0]["until"] < timestamp(moment(machine.engine.clock.now()) + 2 * ASTRAY)
 
 
 def test_of_a_file_of_conflicts_the_last_lines_are_read(

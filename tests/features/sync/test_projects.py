@@ -1,7 +1,6 @@
 """The projects of synced workspaces: a clone of a repository finds the memory that another machine has of it."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -82,27 +81,29 @@ def test_who_shares_only_named_workspaces_gets_no_keys(pair: tuple[Machine, Mach
     assert _leads(two, COMMIT) == [""]
 
 
-@pytest.mark.parametrize("name", ["default", PERSONAL])
 @pytest.mark.slow
-def test_what_belongs_to_no_project_gets_none(pair: tuple[Machine, Machine], shared: Path, name: str) -> None:
+def test_what_belongs_to_no_project_gets_none(pair: tuple[Machine, Machine], clone: Clone) -> None:
     one, two = pair
-    one.engine.workspaces.ensure(name)
+    keys = {"default": [FILE], PERSONAL: [COMMIT]}
+    for name in keys:
+        one.engine.workspaces.ensure(name)
     one.sync()
-    Clone(shared.with_name("clone"), shared).write(f"{name}/workspace.json", json.dumps({"name": name, "keys": [FILE]}))
+    clone.write_all({f"{name}/workspace.json": json.dumps({"name": name, "keys": own}) for name, own in keys.items()})
     two.sync()
-    assert _leads(two, FILE) == [""]
+    assert _leads(two, FILE, COMMIT) == ["", ""]
 
 
 @pytest.mark.slow
-def test_only_what_can_be_a_key_is_taken_from_a_file(pair: tuple[Machine, Machine], shared: Path) -> None:
+def test_only_what_can_be_a_key_is_taken_from_a_file(pair: tuple[Machine, Machine], clone: Clone) -> None:
     one, two = pair
-    one.engine.workspaces.ensure("shop")
+    odd = [PATH, "commit:abc", "file:", "file:a\nb", 7, None, [OTHER]]
+    given: dict[str, object] = {"text": OTHER, "mapping": {OTHER: 1}, "none": None, "shop": odd}
+    for name in given:
+        one.engine.workspaces.ensure(name)
     one.sync()
-    clone, odd = Clone(shared.with_name("clone"), shared), [PATH, "commit:abc", "file:", "file:a\nb", 7, None, [OTHER]]
-    for keys in (OTHER, {OTHER: 1}, None, odd):
-        clone.write("shop/workspace.json", json.dumps({"name": "shop", "keys": keys}))
-        assert not two.sync().remarks
-        assert _leads(two, OTHER, *(key for key in odd if isinstance(key, str))) == [""] * 5
+    clone.write_all({f"{name}/workspace.json": json.dumps({"name": name, "keys": own}) for name, own in given.items()})
+    assert not two.sync().remarks
+    assert _leads(two, OTHER, *(key for key in odd if isinstance(key, str))) == [""] * 5
     clone.write("shop/workspace.json", json.dumps({"name": "shop", "keys": [*odd, OTHER]}))
     two.sync()
     assert _leads(two, OTHER) == ["shop"]

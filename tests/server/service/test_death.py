@@ -111,12 +111,12 @@ def test_a_killed_connector_ends_its_session(home: Path) -> None:
 @pytest.mark.slow
 def test_many_concurrent_clients_start_one_service(home: Path) -> None:
     with ExitStack() as ends:
-        wires = [ends.enter_context(connector(home)) for _ in range(20)]
+        wires = [ends.enter_context(connector(home)) for _ in range(10)]
         for wire in wires:
             wire.post("initialize", HELLO)
         for wire in wires:
             assert "result" in wire.answer(1)
-        assert state(home)["clients"] == 20
+        assert state(home)["clients"] == 10
     assert {wire.stderr() for wire in wires} == {""}
 
 

@@ -54,19 +54,19 @@ def test_a_dump_that_postgres_made_is_restored_whole(
 
 
 @given(st.lists(st.sampled_from([*re.findall(r"\w", LETTERS), *MARKS, *"a 1。-é\U000e0100"])).map("".join))
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_texts_are_segmented_as_on_sqlite(segmenting: psycopg.Connection[tuple[str]], text: str) -> None:
     assert segmenting.execute("SELECT segmented(%s)", (text,)).fetchone() == (segmented(text),)
 
 
 @given(st.lists(st.sampled_from([*RESPELLED, *"aB1 .é東-لम\u0308\u0301\u064e\u093c\u0958ａＺ９？ﬁ"])).map("".join))
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_words_are_respelt_as_on_sqlite(segmenting: psycopg.Connection[tuple[str]], text: str) -> None:
     assert segmenting.execute("SELECT indexed(%s)", (text,)).fetchone() == (indexed(text),)
 
 
 @given(st.lists(st.sampled_from([*"aabcABC1_ .é東", "https", "Server", "x" * 30])).map("".join))
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_identifiers_are_split_as_on_sqlite(segmenting: psycopg.Connection[tuple[str]], text: str) -> None:
     assert segmenting.execute("SELECT indexed(%s)", (text,)).fetchone() == (indexed(text),)
 

@@ -116,7 +116,7 @@ def index(store: SqliteStore) -> VectorIndex:
 # exact ---------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dim", [3, 8, 64, 100, 384, 1000])
+@pytest.mark.parametrize("dim", [3, 64, 100, 384])
 def test_few_rows_are_compared_exactly(store: SqliteStore, here: Workspace, dim: int) -> None:
     rows, questions = Draws(dim=dim)(1500), Draws(1, dim)(10)
     fill(store, here, rows)
@@ -217,14 +217,14 @@ def test_volatile_rows_of_others_are_hidden(large: Large) -> None:
 
 def test_half_a_file_of_hidden_rows(store: SqliteStore, here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vector_index, "EXACT", 500)
-    rows = Draws()(3000)
+    rows = Draws()(1500)
     fill(store, here, rows, scope="s")
     fill(store, here, rows)
     for question in rows[:5]:
         assert recall([numbers(store, here, question)], [best(rows, question)]) >= 0.9
 
 
-@pytest.mark.parametrize("dim", [8, 70, 100, 129, 384])
+@pytest.mark.parametrize("dim", [8, 70, 129])
 def test_dimensions_that_do_not_fill_a_word(
     store: SqliteStore, here: Workspace, dim: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -303,7 +303,7 @@ def test_it_follows_a_random_workload(
 ) -> None:
     monkeypatch.setattr(vector_index, "EXACT", exact)
     draws, dice, living = Draws(), np.random.default_rng(3), dict[str, Vector]()
-    for turn in range(60):
+    for turn in range(30):
         for row in draws(12):
             key = f"{turn}x{len(living)}x{dice.integers(1 << 30)}"
             put(store, here, key, row, id=key)
@@ -480,7 +480,7 @@ def test_threads_search_while_others_write(
         draws = Draws(number)
         if number < 3:
             try:
-                for row in draws(40):
+                for row in draws(20):
                     key = put(store, here, "passing", -np.abs(row), now=clock.now())
                     assert near(store, here, -np.abs(row), limit=50).count("passing") >= 1
                     forget(store, here, key)
