@@ -23,6 +23,9 @@ FOREIGN = frozenset(files("memoryd").joinpath("foreign_words.txt").read_text("ut
 FOREIGN_WORD = -2.0
 """What a word of another language, or with a letter that English has not, speaks against English."""
 
+ENGLISH_WORD = 1.0
+"""What a frequent word of English speaks for it."""
+
 _WORD = re.compile(r"[^\W\d_]+")
 _ENDINGS = re.compile("(?:'s|s|es|ed|d|ing|ly|er)$")
 
@@ -30,6 +33,11 @@ _ENDINGS = re.compile("(?:'s|s|es|ed|d|ing|ly|er)$")
 def is_english(text: str) -> bool:
     """Return whether a text is English, or has no word at all."""
     return _english(text[:READ]) > 0
+
+
+def is_surely_english(text: str) -> bool:
+    """Return whether a text has an English word that nothing in it speaks against; `Jonas benutzt Vim` may have not."""
+    return _english(text[:READ]) >= ENGLISH_WORD
 
 
 def is_foreign(text: str) -> bool:
@@ -61,7 +69,7 @@ def _evidence(word: str) -> float:
     if not word.isascii():
         return FOREIGN_WORD
     if word in _frequent() or _ENDINGS.sub("", word) in _frequent() or _ENDINGS.sub("e", word) in _frequent():
-        return 1.0
+        return ENGLISH_WORD
     return -0.3 if len(word) > 3 else 0.0
 
 

@@ -13,13 +13,14 @@ from memoryd.core.search import foreign_changes
 from memoryd.core.search.changes import Evidence
 from memoryd.core.search.compared import COUNTERPARTS, compared
 from memoryd.core.search.foreign_changes import ForeignText
-from memoryd.languages import is_english
+from memoryd.languages import is_english, is_surely_english
 
 _ANSWERS = ((1.0, 1.5), (0.0, 0.75), (-2.0, 0.25))
 """Logits of a newer text in the language of the question, and their points. Of 21 changes 18 have the first one, of 20
 facts beside them 5, of which 4 are about a relative of whom is asked about."""
 _CLOSE, _NEAR = 0.8, 0.6
-"""How near a newer text in another language than the question is to both the question and the older one, in all."""
+"""How near a newer text in another language than the question is to the question and the older one, in all. Texts in
+another language are raised by the usual gap before (see `ranking.gap`)."""
 _NAME = re.compile(r"[^\W\da-z_].+|[a-z].*\d|\d{3}")
 """A name, an identifier or a long number, which both texts write alike."""
 _OWNER = re.compile(r"\b(\w+)['’]s\b")
@@ -27,8 +28,8 @@ _OWNER = re.compile(r"\b(\w+)['’]s\b")
 
 
 def differ(one: str, other: str) -> bool:
-    """Return whether one of two texts is English, and the other is not."""
-    return is_english(one) != is_english(other)
+    """Return whether one of two texts is surely English, and the other is not English."""
+    return any(is_surely_english(text) and not is_english(of) for text, of in ((one, other), (other, one)))
 
 
 def evidence(question: str, older: str, newer: str, near: float, asked: float, logit: float | None) -> Evidence:
