@@ -18,7 +18,7 @@ from memoryd.languages import is_english, is_surely_english
 _ANSWERS = ((1.0, 1.5), (0.0, 0.75), (-2.0, 0.25))
 """Logits of a newer text in the language of the question, and their points. Of 21 changes 18 have the first one, of 20
 facts beside them 5, of which 4 are about a relative of whom is asked about."""
-_CLOSE, _NEAR = 0.8, 0.6
+_CLOSE, _NEAR = 0.7, 0.5
 """How near a newer text in another language than the question is to the question and the older one, in all. Texts in
 another language are raised by the usual gap before (see `ranking.gap`)."""
 _NAME = re.compile(r"[^\W\da-z_].+|[a-z].*\d|\d{3}")

@@ -253,7 +253,7 @@ class Search:
                 cosines = list(map(dict, index.nearest(queries, sets, one.vector, allowed, depth)))
             scaled = [ranking.on_scale(near, one.embedder.unrelated, embedder.unrelated) for near in cosines]
             if best:
-                raised = ranking.gap(best, scaled[0], embedder.unrelated)
+                raised = ranking.gap(best, scaled[0], embedder.unrelated, read=one.embedder is not embedder)
             for perspective, near in zip(names, scaled, strict=True):
                 aside = 0.0 if perspective == GENERAL else self._profile.aside * (1 - embedder.unrelated)
                 for key, own in near.items():

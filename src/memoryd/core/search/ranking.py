@@ -224,16 +224,24 @@ _GAP, GAP_COUNTED = 0.15, 20
 """The usual distance between the mean rescaled cosines of a question to texts in its language and to others, by the
 multilingual embedder (Hindi .04, German and Spanish .22, Chinese .36), which counts as much as so many texts."""
 
+_PART = 0.5
+"""How much of the gap counts if the cross-encoder reads what is in the question's language: of a fact in both languages
+that one comes first in .75 of 150 English questions then, in .69 with all of it. Of 300 about facts in either, .80 in
+place of .81 have the right one first."""
 
-def gap(own: Scores, others: Scores, unrelated: float) -> float:
+
+def gap(own: Scores, others: Scores, unrelated: float, *, read: bool) -> float:
     """Return how much farther `others` are from a question than texts in its `own` language, for their language alone.
+
+    `read` says whether the cross-encoder reads these.
 
     Where a store has texts in two languages, what answers may be in the other one: of 120 questions in Portuguese and
     Chinese about as many facts of which half are English, .73 then have the right one first in place of .53.
     """
     number = min(len(own), len(others), GAP_COUNTED)
     seen = fmean(own.values()) - fmean(others.values()) if number else 0.0
-    return (number * seen + GAP_COUNTED * _GAP * (1 - unrelated)) / (number + GAP_COUNTED)
+    found = (number * seen + GAP_COUNTED * _GAP * (1 - unrelated)) / (number + GAP_COUNTED)
+    return found * (_PART if read else 1)
 
 
 def fuse(words: Scores, vectors: Scores, alpha: float) -> dict[str, float]:
