@@ -221,7 +221,7 @@ def test_a_session_that_lost_a_turn_and_gained_one_is_summarized_again(rememberi
     assert remembering.ok("summarize_sessions")["processed"] == 0
     add(remembering, "Fix the login.")
     (summary,) = remembering.ok("summarize_sessions")["sessions"]
-    assert (summary["title"], "4711" in summary["summary"]) == ("Hello", False)
+    assert (summary["title"], "4711" in summary["summary"]) == ("Fix the login", False)
 
 
 def test_the_last_sessions_are_in_the_briefing(remembering: Agent) -> None:
