@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from memoryd.core.engine import Engine
@@ -11,8 +12,10 @@ from memoryd.core.journal.journal import Journal
 from memoryd.core.scope import Scope
 from memoryd.core.search import changes
 from memoryd.core.search.briefing import UNSURE
+from memoryd.core.search.candidates import Candidates, Found
 from memoryd.core.search.changes import Evidence
-from memoryd.core.search.current import Pair, ordered
+from memoryd.core.search.current import Pair, ordered, pairs
+from memoryd.core.search.ranking import RECALL
 from memoryd.model import Hit, Kind, Record
 from tests.core.kit import memories, with_models
 
@@ -175,16 +178,23 @@ def test_a_text_that_changes_one_fact_hardly_changes_another() -> None:
         return Hit(record=Record(id=key, kind=Kind.MEMORY, body=key, created_at="2026-03-04T00:00:00Z"), score=1.0)
 
     first, second, new = map(hit, ("first", "second", "new"))
-    pairs = [Pair(old, new, 0.5, frozenset(), frozenset(), None, 0.0) for old in (first, second)]
+    both = [Pair(old, new, 0.5, frozenset(), frozenset(), None, 0.0) for old in (first, second)]
 
     def older(points: float) -> list[str]:
         found = {"first": changes.ENOUGH, "second": points}
-        hits = ordered([first, second, new], pairs, lambda pair: Evidence({"x": found[pair.older.record.id]}), {})
+        hits = ordered([first, second, new], both, lambda pair: Evidence({"x": found[pair.older.record.id]}), {})
         assert hits[0].record.id == "new"
         return [hit.record.id for hit in hits if hit.changed_by]
 
     assert older(changes.ENOUGH) == ["first"]
     assert older(changes.ENOUGH + changes.ANOTHER) == ["first", "second"]
+
+
+def test_facts_without_vectors_are_compared_with_none() -> None:
+    """As if they were stored a moment ago, among texts in two languages that are too long for a statement."""
+    fact = Hit(record=Record(id="a", kind=Kind.MEMORY, body="Ulm", created_at="2026-03-04T00:00:00Z"), score=1.0)
+    found = Found("Where?", Candidates({}), {"a": fact.record}, {}, across={"b": np.ones((1, 2), np.float32)})
+    assert pairs([fact], found, RECALL) == []
 
 
 def test_of_a_time_what_has_a_word_of_the_rest_of_the_question_bears(

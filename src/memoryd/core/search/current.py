@@ -128,7 +128,7 @@ class _Places:
         self._places = {fact.record.id: place for place, fact in enumerate(facts)}
         vectors = np.array([ranking.whole(found.vectors[fact.record.id]) for fact in facts])
         self._near = ranking.rescale(vectors @ vectors.T, unrelated(found.candidates))
-        if found.across:
+        if found.across and facts:
             english = np.array([fact.record.id in found.across for fact in facts])
             between = english[:, None] != english
             self._near = np.where(between, self._across(vectors, found, between), self._near)
