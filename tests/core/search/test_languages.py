@@ -221,6 +221,17 @@ def test_a_change_in_another_language_than_the_fact_comes_before_it(
     assert [hit.record.body for hit in hits if hit.changed_by] == [older] * (changed and len(hits) > 1)
 
 
+def test_an_english_change_is_seen_before_it_can_be_compared_with_other_languages(engine: Engine) -> None:
+    named = memories(engine, name="just stored")
+    for text in (*GERMAN.strip().splitlines()[:5], "The book club meets on Tuesdays."):
+        named.store(text)
+    engine.embedding.complete(lambda _: None)
+    named.store("The book club was moved to Thursdays.")
+    hits = named.recall("When does the book club meet?", 500).hits
+    assert hits[0].record.body == "The book club was moved to Thursdays."
+    assert [hit.record.body for hit in hits if hit.changed_by] == ["The book club meets on Tuesdays."]
+
+
 def test_without_fetching_the_answer_says_how_to_get_the_model(tmp_path: Path, model_dir: Path) -> None:
     with Engine(without_other(tmp_path, model_dir), fetch=False) as here:
         here.helpers.start()

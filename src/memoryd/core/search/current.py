@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from memoryd.core.base.clock import day
 from memoryd.core.records.records import full_text
@@ -129,20 +128,21 @@ class _Places:
         vectors = np.array([ranking.whole(found.vectors[fact.record.id]) for fact in facts])
         self._near = ranking.rescale(vectors @ vectors.T, unrelated(found.candidates))
         if found.across and facts:
-            english = np.array([fact.record.id in found.across for fact in facts])
-            between = english[:, None] != english
-            self._near = np.where(between, self._across(vectors, found, between), self._near)
+            self._compare_languages(vectors, found)
 
-    def _across(self, vectors: Vector, found: Found, between: NDArray[np.bool_]) -> Vector:
-        """Return how near facts in two languages are; most of those `between` two languages have nothing in common."""
-        width = len(found.candidates.compared[0].vector)
-        rows = [
-            ranking.whole(found.across[fact.record.id]) if fact.record.id in found.across else row[width:]
-            for fact, row in zip(self._facts, vectors, strict=True)
-        ]
-        near: Vector = ranking.rescale(np.array(rows) @ np.array(rows).T, MULTILINGUAL_UNRELATED)
+    def _compare_languages(self, vectors: Vector, found: Found) -> None:
+        """Fill in how near facts in two languages are; most of these pairs have nothing in common.
+
+        An English fact that has no multilingual vector yet stays comparable with other English ones.
+        """
+        foreign = vectors[:, len(found.candidates.compared[0].vector) :]
+        across = [found.across.get(fact.record.id) for fact in self._facts]
+        rows = np.array([row if one is None else ranking.whole(one) for one, row in zip(across, foreign, strict=True)])
+        english, others = np.array([one is not None for one in across]), np.array([row.any() for row in foreign])
+        between = (english[:, None] & others) | (others[:, None] & english)
+        near = ranking.rescale(rows @ rows.T, MULTILINGUAL_UNRELATED)
         near -= near[between].sum() / (between.sum() + ranking.GAP_COUNTED)
-        return near
+        self._near = np.where(between, near, self._near)
 
     def newer(self, older: Hit, profile: Profile) -> Iterator[tuple[Hit, float, int | None]]:
         """Yield the newer facts that are near an older one, how near, and how many are between the two (see Pair)."""

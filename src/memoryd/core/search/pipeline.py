@@ -30,6 +30,7 @@ from memoryd.core.search.candidates import (
     uncrowded,
     unrelated,
 )
+from memoryd.core.search.current import states
 from memoryd.core.search.ranking import Profile
 from memoryd.core.search.reranking import Reranking
 from memoryd.core.search.times import Span
@@ -324,11 +325,11 @@ class Search:
         return side_by_side.joined(candidates.compared, found)
 
     def _with_across(self, question: Question, found: Found) -> Found:
-        """Return `found` with the vectors by which its English records are compared with those in other languages."""
-        if len({one.embedder.name for one in found.candidates.compared}) < 2:
+        """Return `found` with the vectors by which its English facts are compared with those in other languages."""
+        facts = [key for key, record in found.records.items() if states(record)]
+        if not facts or len({one.embedder.name for one in found.candidates.compared}) < 2:
             return found
-        across = self._scope.index.vectors(question.queries, VectorSet(GENERAL, ACROSS), list(found.records))
-        return replace(found, across=across)
+        return replace(found, across=self._scope.index.vectors(question.queries, VectorSet(GENERAL, ACROSS), facts))
 
     def _beside(self, queries: Queries, ids: Sequence[str], allowed: Filter) -> dict[str, dict[int, str]]:
         """Return the neighbours of each of `ids` in its session, by place."""
