@@ -36,7 +36,7 @@ def is_english(text: str) -> bool:
 
 
 def is_surely_english(text: str) -> bool:
-    """Return whether a text has an English word that nothing in it speaks against; `Jonas benutzt Vim` may have not."""
+    """Return whether a text is English by a frequent word at least; `Jonas benutzt Vim` has no more than names."""
     return _english(text[:READ]) >= ENGLISH_WORD
 
 

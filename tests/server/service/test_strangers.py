@@ -12,14 +12,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
-import anyio
 import pytest
 
 from memoryd.connect import channel
 from memoryd.connect.channel import Lines
-from memoryd.server import service
 from tests.clients import PATIENCE, environment, until
 from tests.server.service.kit import ON, begun, connected, connector, gone, homes, kill, pid, place, services, state
 
@@ -67,20 +64,20 @@ RUBBISH = {
 
 @pytest.mark.parametrize("name", RUBBISH)
 def test_rubbish_ends_only_its_own_connection(home: Path, name: str) -> None:
-    running = pid(home)
+    service = pid(home)
     with stranger(home) as one:
         one.sendall(RUBBISH[name])
         one.shutdown(socket.SHUT_WR)
         while one.recv(1 << 16):
             pass
-    assert state(home)["pid"] == running
+    assert state(home)["pid"] == service
     until(lambda: state(home)["clients"] == 1, "the end of the stranger")
     assert "Traceback" not in Path(place(home).log).read_text(), "it is nothing unexpected"
 
 
 @pytest.mark.parametrize("want", ["client", "tools", "hook"])
 def test_rubbish_after_the_greeting(home: Path, want: str) -> None:
-    running = pid(home)
+    service = pid(home)
     odd = (b"[]\n", b"{}\n", b'{"tool": 7, "arguments": 8}\n', b'{"tool": "memory_store", "arguments": [1]}\n')
     hooks = (b'{"event": "stop", "client": 1, "budget": "x", "input": 7}\n', b'{"event": "stop", "input": {}}\n')
     for line in (RUBBISH["bytes"], RUBBISH["depth"], *odd, *hooks):
@@ -90,7 +87,7 @@ def test_rubbish_after_the_greeting(home: Path, want: str) -> None:
             while one.recv(1 << 16):
                 pass
     until(lambda: state(home)["clients"] == 1, "the end of strangers")
-    assert pid(home) == running
+    assert pid(home) == service
     assert "Traceback" not in Path(place(home).log).read_text()
 
 
@@ -112,30 +109,13 @@ def test_a_client_that_reads_no_answers_does_not_affect_others(home: Path) -> No
     until(lambda: state(home)["clients"] == 1, "the end of strangers")
 
 
-class Endless:
-    """A connection that never ends a line."""
-
-    read = 0
-
-    async def receive(self, size: int) -> bytes:
-        self.read += size
-        return b"x" * size
-
-
-def test_an_endless_line_takes_limited_memory(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    assert service.LONGEST <= 64 << 20
-    monkeypatch.setattr(service, "LONGEST", 1 << 20)
-    connection: Any = Endless()
-
-    async def line() -> bytes:
-        return await service._Lines(connection)._next()
-
-    with pytest.raises(anyio.EndOfStream):
-        anyio.run(line)
-    assert connection.read <= (1 << 20) + service.PIECE
-    assert "its line has more than 1048576 bytes" in caplog.text
+@pytest.mark.slow
+def test_an_endless_line_takes_limited_memory(home: Path) -> None:
+    service = pid(home)
+    with admitted(home).socket as one, pytest.raises(ConnectionError):
+        one.sendall(b"x" * (80 << 20))
+    assert pid(home) == service
+    assert "more than" in Path(place(home).log).read_text()
 
 
 def test_a_line_of_ten_megabytes_is_answered(home: Path) -> None:
@@ -159,14 +139,14 @@ def test_more_connections_than_files_wait(tmp_path: Path) -> None:
     home = tmp_path / "home"
     begun(home)
     with connected(home) as wire:
-        running = pid(home)
-        resource.prlimit(running, resource.RLIMIT_NOFILE, (64, 64))
+        service = pid(home)
+        resource.prlimit(service, resource.RLIMIT_NOFILE, (64, 64))
         with ExitStack() as ends:
             for _ in range(80):
                 ends.enter_context(stranger(home))
             until(lambda: "accepted" in Path(place(home).log).read_text(), "a service without a file")
             assert wire.result("ping") == {}
-        assert until(lambda: state(home), "room for others")["pid"] == running
+        assert until(lambda: state(home), "room for others")["pid"] == service
     gone(home)
 
 

@@ -14,7 +14,7 @@ each other than a stand-up at 09:45 and its move to 10:15. The words tell, and n
 """
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from memoryd.core.search.asked_values import has_asked_value, lacks_asked_value
@@ -51,6 +51,11 @@ class Evidence:
     """What speaks for a change, and against it, by name; each part is a number of points."""
 
     parts: Mapping[str, float]
+
+    @classmethod
+    def of(cls, parts: Iterable[tuple[str, float]]) -> "Evidence":
+        """Return the evidence of these parts, without those that have no points."""
+        return cls({name: points for name, points in parts if points})
 
     @property
     def total(self) -> float:
@@ -97,7 +102,7 @@ def evidence(
     if sum(parts.values()) >= least:
         parts |= _off_the_point(asked, old, new, logits, found)
         parts |= against(asked, old, new)
-    return Evidence({name: points for name, points in parts.items() if points})
+    return Evidence.of(parts.items())
 
 
 def _of_the_matter(new: ComparedText, old: ComparedText, matter: Collection[str]) -> ComparedText:
@@ -119,7 +124,7 @@ def may_replace(older: str, newer: str, near: float, common: Collection[str] = (
     Only a suggestion for somebody who decides: without a question nothing says which of two differences matters.
     """
     old, new = compared(older), compared(newer)
-    return Evidence({name: points for name, points in _differences(old, new, near, common) if points})
+    return Evidence.of(_differences(old, new, near, common))
 
 
 def _differences(

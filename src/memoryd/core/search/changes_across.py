@@ -42,7 +42,7 @@ def evidence(question: str, older: str, newer: str, near: float, asked: float, l
     about = _answers(logit) if logit is not None else _about(near + asked)
     parts = dict(_parts(*read, alike=logit is not None))
     parts["answers"] = max(about, 0.0) if parts["old_value"] else about
-    return Evidence({name: points for name, points in parts.items() if points})
+    return Evidence.of(parts.items())
 
 
 def _answers(logit: float) -> float:
@@ -76,6 +76,7 @@ def _parts(asked: ForeignText, old: ForeignText, new: ForeignText, *, alike: boo
 
 
 def _counterpart(asked: frozenset[str], new: frozenset[str]) -> bool:
-    """Return whether the newer text has `production` where the question has `Staging`."""
+    """Return whether the newer text has `production` where the question has `Staging-Server`."""
+    # `contrasts.opposite` takes `Staging-Server` for one word, since an English text would
     one, other = ({unit.lower() for unit in units} for units in (asked, new))
     return any(one & words and other & words and not one & other & words for words in COUNTERPARTS)

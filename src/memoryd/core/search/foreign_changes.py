@@ -77,14 +77,12 @@ class ForeignText:
 
 def evidence(question: str, older: str, newer: str, near: float) -> Evidence:
     """Return the evidence that `newer` changes what `older` says about a question; `near` is their rescaled cosine."""
-    parts = _parts(read(question), read(older), read(newer), near)
-    return Evidence({name: points for name, points in parts if points})
+    return Evidence.of(_parts(read(question), read(older), read(newer), near))
 
 
 def may_replace(older: str, newer: str, near: float) -> Evidence:
     """Return the evidence that `newer` replaces `older`, whatever is asked; `near` is their rescaled cosine."""
-    parts = _differences(read(older), read(newer), near)
-    return Evidence({name: points for name, points in parts if points})
+    return Evidence.of(_differences(read(older), read(newer), near))
 
 
 @lru_cache(maxsize=4_096)

@@ -71,13 +71,13 @@ def logits(found: Found, legible: Collection[str]) -> dict[str, float]:
         near[True].clear()  # their cosines are the English embedder's
     made = {}
     raised = found.candidates.raised / (1 - unrelated(found.candidates))
-    for english, group in near.items():
-        usual = raised if english != is_english(found.query) else 0.0
+    for english in filter(near.get, near):
+        group, usual = near[english], raised if english != is_english(found.query) else 0.0
         evidence = {}
-        for key, deviations in _outstanding(group, found, plain, alone=alone).items() if group else ():
+        for key, deviations in _outstanding(group, found, plain, alone=alone).items():
             share = in_common(terms, full_text(found.records[key])) / max(1, len(terms))
             evidence[key] = deviations + WORDED * share
-        best = max(evidence, key=evidence.__getitem__, default="") if len(group) < FEW else ""
+        best = max(evidence, key=evidence.__getitem__) if len(group) < FEW else ""
         answer = ANSWER - _best_of(COUNTED) + _best_of(min(max(len(cosines), FEWEST), COUNTED))
         for key, own in evidence.items():
             named = len(cosines) < FEW or (key == best and group[key] > usual)
