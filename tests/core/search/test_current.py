@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -188,6 +189,25 @@ def test_a_text_that_changes_one_fact_hardly_changes_another() -> None:
 
     assert older(changes.ENOUGH) == ["first"]
     assert older(changes.ENOUGH + changes.ANOTHER) == ["first", "second"]
+
+
+@pytest.mark.parametrize(("points", "shown"), [(changes.POSSIBLE, True), (changes.POSSIBLE - 0.1, False)])
+def test_what_may_be_a_change_is_shown_beside_what_bears(points: float, shown: bool) -> None:
+    def hit(key: str, *, bears: bool) -> Hit:
+        record = Record(id=key, kind=Kind.MEMORY, body=key, created_at="2026-03-04T00:00:00Z")
+        return Hit(record=record, score=1.0, bears=bears)
+
+    best, next_one, new = hit("best", bears=True), hit("next", bears=True), hit("new", bears=False)
+    pair = [Pair(best, new, 0.5, frozenset(), frozenset(), None, 0.0)]
+    hits = ordered([best, next_one], pair, lambda _: Evidence({"x": points}), {})
+    assert [(hit.record.id, hit.bears, hit.changed_by) for hit in hits] == (
+        [("best", True, ""), ("new", True, ""), ("next", True, "")]
+        if shown
+        else [("best", True, ""), ("next", True, "")]
+    )
+    unsure = [replace(best, bears=False)]
+    pair = [replace(pair[0], older=unsure[0])]
+    assert len(ordered(unsure, pair, lambda _: Evidence({"x": points}), {})) == 1, "what does not bear has none beside"
 
 
 def test_facts_without_vectors_are_compared_with_none() -> None:

@@ -219,6 +219,7 @@ def ordered(
 ) -> list[Hit]:
     """Return the hits with each change right before the first hit that it changes; what it changes follows, marked.
 
+    What may be a change, but not surely, follows what it may change, so that a reader can tell; neither is marked.
     `logits` are the cross-encoder's of newer hits that have none in `why`, as far as `judged` needed them.
     """
     order = {hit.record.id: hit for hit in hits}
@@ -236,17 +237,22 @@ def ordered(
                 newer, bears=newer.bears or older.bears, timed=True, score=max(newer.score, older.score), why=why
             )
             order = _placed(order, newer, replace(older, timed=True, changed_by=key))
-        elif key in order and day(older.record.created_at) == day(newer.record.created_at):  # which one is newer?
+            continue
+        if found.total >= changes.POSSIBLE and older.bears and not newer.bears:
+            newer = replace(newer, bears=True)
+            order = _placed(order, older, newer)
+        if key in order and day(older.record.created_at) == day(newer.record.created_at):  # which one is newer?
             order |= {hit.record.id: replace(hit, timed=True) for hit in (older, newer)}
     return list(order.values())
 
 
-def _placed(order: Mapping[str, Hit], newer: Hit, older: Hit) -> dict[str, Hit]:
-    """Return the hits with `newer` before `older`, unless it is already."""
+def _placed(order: Mapping[str, Hit], one: Hit, other: Hit) -> dict[str, Hit]:
+    """Return the hits with `one` right before `other`, at the place of the better one, unless it is before already."""
     keys = list(order)
-    key = newer.record.id
-    if key not in order or keys.index(key) > keys.index(older.record.id):
-        keys = [other for other in keys if other != key]
-        keys.insert(keys.index(older.record.id), key)
-    known = {**order, key: newer, older.record.id: older}
+    first, second = one.record.id, other.record.id
+    places = [keys.index(key) for key in (first, second) if key in order]
+    if places != sorted(places) or len(places) < 2:
+        keys[min(places) : min(places) + 1] = first, second
+        keys = list(dict.fromkeys(keys))
+    known = {**order, first: one, second: other}
     return {key: known[key] for key in keys}
