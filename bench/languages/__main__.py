@@ -6,9 +6,10 @@ The facts and questions (LANGUAGE.jsonl here) are the same in every language, so
 about facts in another. A cell of the first table is the share of questions whose fact is the first hit of the answer,
 and that whose fact is among its first five: asked in the language of the facts, in English, of the English facts, in
 English of the facts of both languages, of which the English one is right, and in both of facts of which half are
-English. `no answer` asks the facts that answer nothing: in which share does the answer say that something bears on the
-question, and in which does it name something as nearest? `prompt` is prompt recall: how often does it add the right
-fact, and how often anything if nothing answers?
+English; `half, apart` has the English ones in a project that is read together with a workspace for the others. `no
+answer` asks the facts that answer nothing: in which share does the answer say that something bears on the question, and
+in which does it name something as nearest? `prompt` is prompt recall: how often does it add the right fact, and how
+often anything if nothing answers?
 `beside` has its answers to a hundred other prompts (beside/LANGUAGE.txt, the same in every language), asked of all 60
 facts, of which none answers: how often does it add anything to the first fifty, work for a coding agent, and to the
 other fifty, most of which are about what a fact is about, or about a person that one names?
@@ -37,7 +38,7 @@ from bench.tables import show
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
 from memoryd.core.memories.prompted import bearing_on
-from memoryd.core.scope import Scope
+from memoryd.core.scope import Scope, together
 from memoryd.model import Hit
 from memoryd.settings import Settings
 from memoryd.text import segmented
@@ -78,7 +79,7 @@ class Answers:
         self._engine = engine
 
     def scope(self, workspace: str) -> Scope:
-        return Scope(self._engine, self._engine.workspaces.ensure(workspace))
+        return together(self._engine, self._engine.workspaces.ensure(workspace))
 
     def fill(self, workspace: str, stored: Sequence[str]) -> None:
         for text in stored:
@@ -132,6 +133,9 @@ def quality(languages: Sequence[str], path: Path) -> None:
             answers.fill(f"{language}, no answer", texts(language, asked=False))
             answers.fill(f"{language}, both", texts(language) + (texts("en") if language != "en" else []))
             answers.fill(f"{language}, half", half(language))
+            answers.fill(f"{language}, project", half(language)[::2])
+            answers.fill(f"{language}, personal", half(language)[1::2])
+            engine.workspaces.include(f"{language}, project", [f"{language}, personal"])
         engine.embedding.complete(nothing)
         english = texts("en")
         for language in track(languages, "asking", transient=True):
@@ -141,6 +145,7 @@ def quality(languages: Sequence[str], path: Path) -> None:
                 answers.found("en", language, english), answers.found(f"{language}, both", "en", english),
                 answers.found(f"{language}, half", language, half(language)),
                 answers.found(f"{language}, half", "en", half(language)),
+                answers.found(f"{language}, project", language, half(language)),
                 answers.unanswered(f"{language}, no answer", language), answers.prompted(language),
                 answers.beside(language),
             ])  # fmt: skip
@@ -152,6 +157,7 @@ def quality(languages: Sequence[str], path: Path) -> None:
         "in English, both",
         "half",
         "in English, half",
+        "half, apart",
         "no answer: bears / any",
         "prompt: right / wrong",
         "beside: work / near",

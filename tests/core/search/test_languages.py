@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from memoryd.core.engine import Engine
+from memoryd.core.memories.memories import Memories
 from memoryd.core.memories.prompted import bearing_on
 from memoryd.core.records.spaces import ACROSS
-from memoryd.core.scope import Scope
+from memoryd.core.scope import Scope, together
 from memoryd.core.search.pipeline import Search
 from memoryd.model import Filter
 from memoryd.models import weights
@@ -187,16 +188,28 @@ def test_the_nearest_in_another_language_is_named_beside_the_nearest_in_english(
     assert german in [hit.record.body for hit in hits]
 
 
-def test_of_facts_in_two_languages_the_one_that_answers_comes_first_whatever_its_language(engine: Engine) -> None:
-    english = ["The spare key hangs behind the boiler.", "Ruta drives the second van.", "Rent is due on the third."]
-    mixed = memories(engine, name="two languages")
-    for text in [*GERMAN.strip().splitlines(), *FACTS, *english]:
-        mixed.store(text)
+@pytest.mark.parametrize("apart", [False, True])
+def test_of_facts_in_two_languages_the_one_that_answers_comes_first_whatever_its_language(
+    engine: Engine, apart: bool
+) -> None:
+    keys = ["The spare key hangs behind the boiler.", "Ruta drives the second van.", "Rent is due on the third."]
+    name = "project" if apart else "two languages"
+    english, german = memories(engine, name=name), memories(engine, name="personal" if apart else name)
+    for texts, of in ((GERMAN.strip().splitlines(), german), ([*FACTS, *keys], english)):
+        for text in texts:
+            of.store(text)
+    if apart:
+        engine.workspaces.include(name, ["personal"])
     engine.embedding.complete(lambda _: None)
-    assert first(engine, "Wann muss die Miete bezahlt werden?", "two languages") == "Rent is due on the third."
-    assert first(engine, "Wo ist der Ersatzschlüssel?", "two languages") == "The spare key hangs behind the boiler."
-    assert "Kaffeemaschine" in first(engine, "When do we clean the espresso machine?", "two languages")
-    assert "Garagentor" in first(engine, "How do I get into the garage?", "two languages")
+
+    def found(question: str) -> str:
+        here = together(engine, engine.workspaces.ensure(name))
+        return Memories(here).recall(question, 500).hits[0].record.body
+
+    assert found("Wann muss die Miete bezahlt werden?") == "Rent is due on the third."
+    assert found("Wo ist der Ersatzschlüssel?") == "The spare key hangs behind the boiler."
+    assert "Kaffeemaschine" in found("When do we clean the espresso machine?")
+    assert "Garagentor" in found("How do I get into the garage?")
 
 
 @pytest.mark.parametrize(

@@ -170,6 +170,20 @@ def test_a_turn_is_found_in_any_language(made: Engine, kept: JournalChroma, raw:
     assert [hit.item.prompt for hit in hits] == [CAR[0]], "what was replaced is gone"
 
 
+def test_of_turns_in_two_languages_the_one_that_answers_comes_first(made: Engine, kept: JournalChroma) -> None:
+    assert made.helpers.other(600), "the multilingual model"
+    german = (
+        "Der Vertrag mit dem Stromanbieter endet im Dezember.", "Die Kaffeemaschine muss mittwochs gereinigt werden.",
+        "Passwörter müssen zwölf Zeichen lang sein.", "Die Besprechung über das Budget ist jeden Montag um neun.",
+        "Unser Zug nach Wien fährt um sieben Uhr ab.", "Der neue Kollege fängt im September an.",
+    )  # fmt: skip
+    texts = [*german, "Rent is due on the third.", "The spare key hangs behind the boiler."]
+    kept.put([turn(number, text=(text, "", "")) for number, text in enumerate(texts, 1)])
+    assert kept.find("Wann muss die Miete bezahlt werden?", 2, "").best[0].item.prompt == texts[-2]
+    assert kept.find("Wo ist der Ersatzschlüssel?", 2, "").best[0].item.prompt == texts[-1]
+    assert kept.find("When does the train to Vienna leave?", 2, "").best[0].item.prompt == german[4]
+
+
 def test_a_summary_in_another_language_follows_its_changes(made: Engine, kept: JournalChroma) -> None:
     assert made.helpers.other(600), "the multilingual model"
     kept.summarized([summary(1, "s", title="Brot", summary="Wie man Brot backt."), CAR_SUMMARY])

@@ -9,7 +9,7 @@ import numpy as np
 from memoryd.core.records.spaces import Compared
 from memoryd.core.search import ranking
 from memoryd.core.search.as_of import Past
-from memoryd.core.search.ranking import Neighbours, Profile
+from memoryd.core.search.ranking import Neighbours, Profile, Scores
 from memoryd.core.search.times import Span
 from memoryd.model import Hit, Record, Workspace
 from memoryd.models.embedders import MULTILINGUAL, Embedder
@@ -29,8 +29,12 @@ class Candidates:
     """The sets of vectors that were searched."""
     nearest_from: Mapping[str, str] = field(default_factory=dict)
     """The perspective from which each record is nearest, by id."""
+    own: Scores = field(default_factory=dict)
+    """The cosines of texts in the question's language ..."""
+    others: Scores = field(default_factory=dict)
+    """... and of texts in another one ..."""
     raised: float = 0.0
-    """How much the cosines of texts in another language than the question were raised."""
+    """... which are raised by this in `vectors`."""
     timely: tuple[str, ...] = ()
     """The best candidates of the time that the question names, which no other may crowd out."""
     closed: bool = False
@@ -100,6 +104,11 @@ def uncrowded(candidates: Candidates, vectors: Mapping[str, Vector], profile: Pr
     for rows in groups.values():
         found |= ranking.uncrowded(candidates.vectors, rows, profile)
     return replace(candidates, vectors=found)
+
+
+def farther(own: Scores, others: Scores, embedder: Embedder) -> float:
+    """Return how much farther texts are from a question for their language alone (see `ranking.gap`)."""
+    return ranking.gap(own, others, embedder.unrelated, read=embedder.name != MULTILINGUAL)
 
 
 def similarities(candidates: Candidates) -> dict[str, float]:

@@ -24,6 +24,7 @@ from memoryd.core.search.candidates import (
     Candidates,
     Found,
     around,
+    farther,
     lengths,
     similarities,
     spread,
@@ -31,7 +32,7 @@ from memoryd.core.search.candidates import (
     unrelated,
 )
 from memoryd.core.search.current import states
-from memoryd.core.search.ranking import Profile
+from memoryd.core.search.ranking import Profile, Scores
 from memoryd.core.search.reranking import Reranking
 from memoryd.core.search.times import Span
 from memoryd.core.search.union import union
@@ -97,7 +98,8 @@ class Search:
     ) -> Found:
         """Return the records that may bear on a question, with all that ranking needs; for `as_of` see `read`.
 
-        `joined` says that they will be ranked together with those of other workspaces, so more may pass the gate.
+        `joined` says that they will be ranked together with those of other workspaces: these crowd each other, too, and
+        more may pass the gate.
         `span` is the time that the question names.
         """
         if as_of:
@@ -109,7 +111,8 @@ class Search:
             candidates = self._with_time(question, candidates, _within(allowed, span))
         both = candidates.vectors.keys() | candidates.words.keys()
         vectors = self._vectors(queries, list(both), candidates)
-        candidates = uncrowded(candidates, vectors, self._profile)
+        if not joined:
+            candidates = uncrowded(candidates, vectors, self._profile)
         parts = spread(candidates, self._profile.depth)
         apart = candidates.closed or allowed.tags or candidates.embedder is None or not self._profile.lift
         fused = self._fuse(candidates, *parts)
@@ -156,7 +159,9 @@ class Search:
         if len(parts) == 1:
             return parts[0][1]
         found = union(parts, self._profile.depth)
-        return found if found.past else self._with_hits(found)
+        if found.past:
+            return found
+        return self._with_hits(replace(found, candidates=uncrowded(found.candidates, found.vectors, self._profile)))
 
     def _find_then(self, question: Question, allowed: Filter, as_of: str) -> Found:
         """Return the records of a past time: the candidates among the unchanged ones, and all others."""
@@ -245,19 +250,21 @@ class Search:
         names = list(perspectives.templates(queries)) if self._profile.every_perspective else [GENERAL]
         best: dict[str, float] = {}
         nearest_from: dict[str, str] = {}
+        near: list[Scores] = []
         raised = 0.0
         for one in question.compared:
             sets = [VectorSet(name, one.model) for name in names]
             if by_words.closed:
-                cosines = index.cosines(queries, sets, one.vector, list(by_words.words))
+                found = index.cosines(queries, sets, one.vector, list(by_words.words))
             else:
-                cosines = list(map(dict, index.nearest(queries, sets, one.vector, allowed, depth)))
-            scaled = [ranking.on_scale(near, one.embedder.unrelated, embedder.unrelated) for near in cosines]
-            if best:
-                raised = ranking.gap(best, scaled[0], embedder.unrelated, read=one.embedder is not embedder)
-            for perspective, near in zip(names, scaled, strict=True):
+                found = list(map(dict, index.nearest(queries, sets, one.vector, allowed, depth)))
+            scaled = [ranking.on_scale(cosines, one.embedder.unrelated, embedder.unrelated) for cosines in found]
+            near.append(scaled[0])
+            if len(near) > 1:
+                raised = farther(near[0], near[1], embedder)
+            for perspective, cosines in zip(names, scaled, strict=True):
                 aside = 0.0 if perspective == GENERAL else self._profile.aside * (1 - embedder.unrelated)
-                for key, own in near.items():
+                for key, own in cosines.items():
                     cosine = own + raised - aside
                     if cosine > best.get(key, -np.inf):
                         best[key], nearest_from[key] = cosine, perspective
@@ -270,6 +277,8 @@ class Search:
             vector=side_by_side.joint(question.compared),
             compared=question.compared,
             nearest_from=nearest_from,
+            own=near[0],
+            others=near[1] if len(near) > 1 else {},
             raised=raised,
         )
 
@@ -280,6 +289,8 @@ class Search:
             found,
             words={**of_time.words, **found.words},
             vectors={**of_time.vectors, **found.vectors},
+            own={**of_time.own, **found.own},
+            others={**of_time.others, **found.others},
             nearest_from={**of_time.nearest_from, **found.nearest_from},
             timely=(*of_time.words, *of_time.vectors),
         )

@@ -233,13 +233,15 @@ place of .81 have the right one first."""
 def gap(own: Scores, others: Scores, unrelated: float, *, read: bool) -> float:
     """Return how much farther `others` are from a question than texts in its `own` language, for their language alone.
 
-    `read` says whether the cross-encoder reads these.
+    `read` says whether the cross-encoder reads these. Without either there is nothing to level.
 
     Where a store has texts in two languages, what answers may be in the other one: of 120 questions in Portuguese and
     Chinese about as many facts of which half are English, .73 then have the right one first in place of .53.
     """
     number = min(len(own), len(others), GAP_COUNTED)
-    seen = fmean(own.values()) - fmean(others.values()) if number else 0.0
+    if not number:
+        return 0.0
+    seen = fmean(own.values()) - fmean(others.values())
     found = (number * seen + GAP_COUNTED * _GAP * (1 - unrelated)) / (number + GAP_COUNTED)
     return found * (_PART if read else 1)
 

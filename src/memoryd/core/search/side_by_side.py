@@ -29,6 +29,11 @@ def joined(compared: Sequence[Compared], found: Sequence[Mapping[str, Vector]]) 
     return rows
 
 
+def widened(found: Mapping[str, Vector], width: int) -> dict[str, Vector]:
+    """Return vectors of the first embedder as rows of this width, with places for those of others."""
+    return {key: np.pad(vectors, ((0, 0), (0, width - vectors.shape[1]))) for key, vectors in found.items()}
+
+
 def parts(compared: Sequence[Compared], vectors: Vector) -> Iterator[tuple[str, Vector]]:
     """Yield the sets in which the nearest to `joined` vectors are looked for, and these vectors without the zeros."""
     names = list(dict.fromkeys(one.embedder.name for one in compared))

@@ -7,9 +7,10 @@ from operator import itemgetter
 from typing import TypeVar
 
 from memoryd.core.records.records import full_text
-from memoryd.core.search import ranking
+from memoryd.core.search import ranking, side_by_side
 from memoryd.core.search.as_of import Past
-from memoryd.core.search.candidates import Candidates, Found, unrelated
+from memoryd.core.search.candidates import Candidates, Found, farther, unrelated
+from memoryd.core.search.ranking import Scores
 from memoryd.model import Workspace
 from memoryd.text import content_words, in_common
 
@@ -23,18 +24,18 @@ def union(parts: Sequence[tuple[Workspace, Found]], depth: int) -> Found:
     """
     if any(found.candidates.closed for _, found in parts):  # the other parts have no match of the query's operators
         parts = [part for part in parts if part[1].candidates.closed]
-    first = parts[0][1]
+    first = max((found for _, found in parts), key=lambda found: len(_names(found)))  # it has vectors for all others
     origins: dict[str, Workspace] = {}
     for workspace, found in parts:
         origins = dict.fromkeys(found.ids, workspace) | origins
     own = [_only(found, origins, workspace) for workspace, found in parts]
     pasts = [found.past for found in own if found.past]
-    same = [found for found in own if _name(found) == _name(first)]
+    same = [found for found in own if _names(found) == _names(first)[: len(_names(found))]]
     return replace(
         first,
-        candidates=_candidates(own, depth),
+        candidates=_candidates(own, first.candidates, depth),
         records=_joined([found.records for found in own]),
-        vectors=_joined([found.vectors for found in same]),  # vectors of different embedders cannot be compared
+        vectors=_joined([side_by_side.widened(found.vectors, len(first.candidates.vector)) for found in same]),
         across=_joined([found.across for found in same]),
         beside=_joined([found.beside for found in own]),
         past=Past(tuple(key for one in pasts for key in one.unchanged), _joined([one.others for one in pasts]))
@@ -45,7 +46,8 @@ def union(parts: Sequence[tuple[Workspace, Found]], depth: int) -> Found:
     )
 
 
-def _name(found: Found) -> list[str]:
+def _names(found: Found) -> list[str]:
+    """Return the embedders of the vectors of what was found; those of different ones cannot be compared."""
     return list(dict.fromkeys(one.embedder.name for one in found.candidates.compared))
 
 
@@ -64,19 +66,34 @@ def _only(found: Found, origins: Mapping[str, Workspace], workspace: Workspace) 
     )
 
 
-def _candidates(parts: Sequence[Found], depth: int) -> Candidates:
-    first = parts[0].candidates
+def _candidates(parts: Sequence[Found], first: Candidates, depth: int) -> Candidates:
     words = _joined([_comparable(found) for found in parts])
-    cosines = (found.candidates for found in parts)
-    vectors = _joined([ranking.on_scale(one.vectors, unrelated(one), unrelated(first)) for one in cosines])
+    every = [found.candidates for found in parts]
+    own = _joined([_scaled(one.own, one, first) for one in every])
+    others = _joined([_scaled(one.others, one, first) for one in every])
+    raised = farther(own, others, first.embedder) if first.embedder else 0.0
+    vectors = _joined([_scaled(_as_found(one), one, first) for one in every])
+    vectors = {key: cosine + raised if key in others else cosine for key, cosine in vectors.items()}
     return replace(
         first,
         words=dict(nlargest(depth, words.items(), key=itemgetter(1))),
         vectors=dict(nlargest(depth, vectors.items(), key=itemgetter(1))),
-        nearest_from=_joined([found.candidates.nearest_from for found in parts]),
-        timely=tuple(key for found in parts for key in found.candidates.timely),
-        degraded=" ".join(dict.fromkeys(filter(None, (found.candidates.degraded for found in parts)))),
+        nearest_from=_joined([one.nearest_from for one in every]),
+        own=own,
+        others=others,
+        raised=raised,
+        timely=tuple(key for one in every for key in one.timely),
+        degraded=" ".join(dict.fromkeys(filter(None, (one.degraded for one in every)))),
     )
+
+
+def _as_found(one: Candidates) -> dict[str, float]:
+    """Return the cosines of one workspace, none of them raised: how far another language is, all show together."""
+    return {key: cosine - one.raised if key in one.others else cosine for key, cosine in one.vectors.items()}
+
+
+def _scaled(cosines: Scores, of: Candidates, as_of: Candidates) -> dict[str, float]:
+    return ranking.on_scale(cosines, unrelated(of), unrelated(as_of))
 
 
 def _comparable(found: Found) -> dict[str, float]:

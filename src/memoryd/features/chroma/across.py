@@ -14,6 +14,7 @@ import numpy as np
 from memoryd.core.base.batches import batches
 from memoryd.core.records.spaces import Compared, OtherAbsentError, Spaces
 from memoryd.core.search import ranking
+from memoryd.core.search.candidates import farther
 from memoryd.errors import ModelError, StoreError
 from memoryd.features.chroma.database import ChromaDatabase, ChromaRow, Collection, Where
 from memoryd.languages import is_english
@@ -79,17 +80,28 @@ class Across:
             return self._database.nearest(collection, first.vector.tolist(), number, where)
         if beside is None:  # nothing may be written
             return []
-        other, own = next(one for one in compared if one.model == MULTILINGUAL), list[ChromaRow]()
-        if first.model != MULTILINGUAL:
+        other = next(one for one in compared if one.model == MULTILINGUAL)
+
+        def asked(*, english: bool) -> list[ChromaRow]:
+            only = {"english": english}
+            near = self._database.nearest(
+                beside, other.vector.tolist(), number, {"$and": [where, only]} if where else only
+            )
+            scores = ranking.on_scale(_scores(near), other.embedder.unrelated, first.embedder.unrelated)
+            return [replace(row, score=scores[row.id]) for row in self._database.rows(collection, list(scores))]
+
+        if first.model == MULTILINGUAL:
+            own, others = asked(english=False), asked(english=True)
+        else:
             own = self._database.nearest(collection, first.vector.tolist(), CROWDED * number, where)
-            own = [row for row in own if is_english(_text(row))]
-            foreign = {"english": False}
-            where = {"$and": [where, foreign]} if where else foreign
-        found = self._database.nearest(beside, other.vector.tolist(), number, where)
-        cosines = {row.id: row.score for row in found}
-        scores = ranking.on_scale(cosines, other.embedder.unrelated, first.embedder.unrelated)
-        others = [replace(row, score=max(0.0, scores[row.id])) for row in self._database.rows(collection, list(scores))]
+            own, others = [row for row in own if is_english(_text(row))], asked(english=False)
+        raised = farther(_scores(own), _scores(others), first.embedder)
+        others = [replace(row, score=min(max(0.0, row.score + raised), 1.0)) for row in others]
         return sorted([*own, *others], key=lambda row: -row.score)[:number]
+
+
+def _scores(rows: Sequence[ChromaRow]) -> dict[str, float]:
+    return {row.id: row.score for row in rows}
 
 
 def _beside(name: str) -> str:
