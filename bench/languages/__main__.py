@@ -136,6 +136,7 @@ def quality(languages: Sequence[str], path: Path) -> None:
             answers.fill(f"{language}, project", half(language)[::2])
             answers.fill(f"{language}, personal", half(language)[1::2])
             engine.workspaces.include(f"{language}, project", [f"{language}, personal"])
+        answers.recalled("en", "Wo?")  # the first question in another language, which has all compared by its model
         engine.embedding.complete(nothing)
         english = texts("en")
         for language in track(languages, "asking", transient=True):

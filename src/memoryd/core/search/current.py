@@ -229,17 +229,16 @@ def ordered(
         if older.changed_by:
             continue
         found, key = judged(pair), newer.record.id
-        logit = logits.get(key)
+        why = {**newer.why, **found.parts} | ({"reranker": logits[key]} if key in logits else {})
         if found.total >= changes.ENOUGH + (changes.ANOTHER if key in changing else 0.0):
             changing.add(key)
-            why = {**newer.why, **found.parts} | ({} if logit is None else {"reranker": logit})
-            newer = replace(
-                newer, bears=newer.bears or older.bears, timed=True, score=max(newer.score, older.score), why=why
-            )
+            bears, score = newer.bears or older.bears, max(newer.score, older.score)
+            newer = replace(newer, bears=bears, timed=True, score=score, why=why)
             order = _placed(order, newer, replace(older, timed=True, changed_by=key))
             continue
         if found.total >= changes.POSSIBLE and older.bears and not newer.bears:
-            newer = replace(newer, bears=True)
+            score = newer.score if key in order else older.score
+            newer = replace(newer, bears=True, score=score, why=why)
             order = _placed(order, older, newer)
         if key in order and day(older.record.created_at) == day(newer.record.created_at):  # which one is newer?
             order |= {hit.record.id: replace(hit, timed=True) for hit in (older, newer)}
