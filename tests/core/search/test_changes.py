@@ -150,6 +150,11 @@ BOTH = {
         "The internal wiki is at wiki.lan.",
         "The external wiki is at docs.example.org.",
     ),
+    "two floors": (
+        "How much does the first-floor studio cost?",
+        "The studio on the first floor costs 640 euros.",
+        "The studio on the second floor costs 720 euros.",
+    ),
     "another subject": (
         "Which paint did we use for the fence?",
         "We painted the fence with larch oil.",
@@ -447,6 +452,14 @@ def test_what_answers_far_worse_needs_something_in_the_place_of_the_answer() -> 
         ("Which port does the API use?", "The API uses port 8080.", "The API has a limit of 100 requests.", True),
         ("How many replicas has web?", "web has 3 replicas.", "It runs with 5.", False),
         ("How many replicas has web?", "web has 3 replicas.", "web restarts after 30 seconds.", True),
+        (
+            "How often is the tank cleaned?",
+            "The tank is cleaned once a month.",
+            "The tank leaked for 20 minutes.",
+            True,
+        ),
+        ("How often is the tank cleaned?", "The tank is cleaned once a month.", "We do the tank every week.", False),
+        ("How often is the tank cleaned?", "The tank is cleaned once a month.", "We stopped doing the tank.", False),
         ("Is invoice 2291 unpaid?", "Invoice 2291 is unpaid.", "The money for 2291 came in.", False),
         ("Where is the retro?", "The retro is in room 14.", "We meet in the library.", False),
     ],

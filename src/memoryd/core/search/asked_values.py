@@ -34,6 +34,12 @@ _ASKED = tuple(
     )
 )
 """Questions, the kinds of values of which an answer has one, and words that may stand for such a value."""
+_OFTEN = re.compile(r"\bhow often\b", re.IGNORECASE)
+_FREQUENCY = re.compile(
+    r"\b(?:every|each|once|twice|never|always|times|per|an?\ (?:day|week|month|year)|\w+days"
+    r"|hourly|daily|nightly|weekly|fortnightly|monthly|quarterly|yearly|annually|mornings|afternoons|evenings|nights)\b",
+    re.IGNORECASE,
+)
 _HOW_MANY = re.compile(r"\bhow many\b", re.IGNORECASE)
 _SAME_SENTENCE = 0.5
 _NUMBER = re.compile(r"(?<![\w.,:/€$£-])(\d+(?:[.,]\d+)*)(?![\w:%/])(?: ?(\w+))?")
@@ -46,7 +52,7 @@ def has_asked_value(asked: ComparedText, old: ComparedText, new: ComparedText, c
     """
     asks = (kinds for question, kinds, _ in _ASKED if question.search(asked.text))
     shared = asked.telling & old.telling & new.telling
-    if not shared or not same_kind(old, new, next(asks, ())):
+    if not shared or _infrequent(asked, new) or not same_kind(old, new, next(asks, ())):
         return False
     return bool(shared - frozenset(common).union(choosing(), *map(names, (asked, old, new))))
 
@@ -70,11 +76,18 @@ def _lacks(asked: ComparedText, old: ComparedText, new: ComparedText) -> bool:
         return bool(_all_names(old) - asked.content) and not _all_names(new) - known and not in_other_words
     if new.changes:
         return False
+    if _infrequent(asked, new):
+        return bool(_FREQUENCY.search(old.text))
     for question, kinds, in_words in _ASKED:
         if question.search(asked.text):
             stated = any(kind in old.kinds for kind in kinds)
             return stated and not same_kind(old, new, kinds) and not in_words.search(new.text)
     return any(_numbered(asked, old, new)) and not _plain_numbers(asked, new) - _plain_numbers(asked, old)
+
+
+def _infrequent(asked: ComparedText, one: ComparedText) -> bool:
+    """Return whether a text does not answer `How often`: `for 28 seconds`."""
+    return bool(_OFTEN.search(asked.text)) and not _FREQUENCY.search(one.text)
 
 
 def _all_names(one: ComparedText) -> frozenset[str]:

@@ -25,7 +25,7 @@ ENOUGH = 2.75
 """The sum of the evidence at which a text counts as a change. Of 122 pairs of a fact and its change it finds 98, of 79
 that both hold 6."""
 
-POSSIBLE = 1.0
+POSSIBLE = 0.75
 """The sum from which a newer text may be a change, so that it is shown beside the older one."""
 
 ANOTHER = 1.0

@@ -84,6 +84,9 @@ adult adults child children""".splitlines()
 )
 """Words of which one says that another is not meant."""
 
+_JOINED = re.compile(rf"\b({'|'.join(sorted(frozenset[str]().union(*COUNTERPARTS)))})-(?=[a-z]{{3}})", re.IGNORECASE)
+"""A counterpart within a compound: `ground-floor tenant`."""
+
 CALENDAR = (
     frozenset("monday tuesday wednesday thursday friday saturday sunday".split()),
     frozenset("mondays tuesdays wednesdays thursdays fridays saturdays sundays".split()),
@@ -143,6 +146,7 @@ class ComparedText:
 @lru_cache(maxsize=4_096)
 def compared(text: str) -> ComparedText:
     """Return a text as it is compared. A question compares many pairs of the same few texts."""
+    text = _JOINED.sub(r"\1 ", text)
     tokens = tuple(TOKEN.findall(text))
     stems = tuple(stem_of(token) for token in tokens)
     content = frozenset(s for s, token in zip(stems, tokens, strict=True) if token.lower() not in STOP_WORDS)

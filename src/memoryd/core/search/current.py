@@ -197,7 +197,7 @@ def _likely(pairs: Sequence[Pair], question: str, most: int) -> list[Pair]:
     scored = []
     for pair in pairs:
         read = "reranker" in pair.newer.why or not pair.older.bears or not pair.read(question)
-        least = changes.ENOUGH - (changes.READ / 2 if read else changes.READ)
+        least = min(changes.ENOUGH - (changes.READ / 2 if read else changes.READ), changes.POSSIBLE)
         if (total := pair.evidence(question, least=least).total) >= least:
             scored.append((total + NEAR * pair.near, pair))
     places = {pair.older.record.id: place for place, pair in reversed(list(enumerate(pairs)))}
