@@ -65,6 +65,11 @@ class WorkspaceChoice:
         return workspaces.free(self.name) if self.keys else self.name
 
     @property
+    def is_typed(self) -> bool:
+        """Whether somebody has typed the name, in a setting or a file, and may have made a mistake."""
+        return self.name != DEFAULT_WORKSPACE and (not self.found_by or self._is_declared)
+
+    @property
     def _is_declared(self) -> bool:
         return self.keys == declared_keys(self.name)
 
