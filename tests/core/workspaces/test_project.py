@@ -73,6 +73,13 @@ def test_a_typed_name_is_noted_until_something_was_stored_there(home: Path) -> N
         assert here.note_if_new() == "", "it is empty again, but not new"
 
 
+@pytest.mark.parametrize("name", ["default", "personal"])
+def test_a_name_that_memoryd_gives_itself_is_not_noted(home: Path, name: str) -> None:
+    with engine(home, MEMORY_NAMESPACE=name) as here:
+        memories(here, name="shop").store("of shop")
+        assert here.note_if_new() == ""
+
+
 def test_a_name_in_a_file_is_noted_and_that_of_a_repository_is_not(here: Engine, tmp_path: Path) -> None:
     memories(here, name="shop").store("of shop")
     declare(tmp_path, "shpo")
