@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_type
 
 import pytest
 
@@ -14,6 +14,8 @@ import memoryd
 from memoryd import AsyncMemory, Memory
 from memoryd.api.keyed import KeyedTexts
 from memoryd.api.parts import MemoryGraph, MemoryTurns, MemoryVault
+from memoryd.api.tools import RecalledHit, RecordFields
+from memoryd.core.journal.view import ShownTurn
 from memoryd.core.memories.vault import KeyedChange
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.toolsets import TOOLSETS
@@ -201,18 +203,40 @@ def test_a_session_marks_what_is_stored(home: Path) -> None:
 
 def test_the_asynchronous_class_has_the_same_methods(memory: Memory) -> None:
     twin = AsyncMemory("atlas")
+    former = {"add_memory"}  # of the synchronous class alone, which had it
     for part, other in ((memory, twin), *((getattr(memory, name), getattr(twin, name)) for name in PARTS)):
-        names = [name for name in dir(part) if not name.startswith("_") and name not in PARTS]
-        assert sorted({*dir(other)} - set(PARTS)) == names
-        assert all(inspect.iscoroutinefunction(getattr(other, name)) for name in names)
-        assert all(inspect.signature(getattr(other, name)) == inspect.signature(getattr(part, name)) for name in names)
+        names = [name for name in public(type(part)) if name not in former]
+        assert public(type(other)) == names, "as an editor, which runs nothing, shows them"
+        assert set(public(other)) - set(PARTS) == set(names)
+        for name in names:
+            own, awaited = getattr(part, name), getattr(other, name)
+            assert inspect.iscoroutinefunction(awaited)
+            assert (inspect.signature(awaited), awaited.__doc__) == (inspect.signature(own), own.__doc__)
+
+
+def public(owner: object) -> list[str]:
+    return [name for name in dir(owner) if not name.startswith("_")]
+
+
+def test_type_checkers_know_what_the_asynchronous_methods_take_and_return(home: Path) -> None:
+    async def work() -> None:
+        async with AsyncMemory("atlas") as memory:
+            assert_type(await memory.recall("port", limit=1), list[RecalledHit])
+            assert_type(await memory.vault.get("key"), RecordFields | None)
+            assert_type(await memory.turns.list("s1"), list[ShownTurn])
+            with pytest.raises(TypeError):
+                await memory.recall("port", limits=1)  # type: ignore[call-arg] # mypy reports ignores without a fault
+            with pytest.raises(AttributeError):
+                await memory.recal("port")  # type: ignore[attr-defined]
+
+    asyncio.run(work())
 
 
 def test_asynchronous_calls_run_side_by_side(home: Path) -> None:
     async def work() -> list[str]:
         async with AsyncMemory("atlas") as memory:
             await asyncio.gather(*(memory.vault.set(f"key {number}", "text") for number in range(8)))
-            return list(await memory.vault.keys())
+            return await memory.vault.keys()
 
     assert asyncio.run(work()) == [f"key {number}" for number in range(8)]
 

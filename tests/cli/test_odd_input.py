@@ -132,6 +132,15 @@ def test_a_credential_for_an_empty_workspace_is_not_one_for_all(run: Run, comman
     assert run(command.split(maxsplit=1)[0], "list").stdout.startswith("No ")
 
 
+@pytest.mark.parametrize("command", ["token create ci", "login set anna", "sync init https://127.0.0.1:1/x.git"])
+def test_a_workspace_before_a_command_that_binds_to_one_is_not_lost(run: Run, command: str) -> None:
+    stored(run, "Tea is green.")
+    message = error_line(run("--workspace", "default", *command.split(), code=2, stdin="a long password"))
+    assert message.startswith("Write --workspace after `")
+    assert f" {' '.join(command.split()[:2])}`" in message
+    assert run("token", "list").stdout.startswith("No ")
+
+
 def test_read_only_commands_do_not_change_credentials(run: Run) -> None:
     run("token", "create", "mine")
     run("login", "set", "me", stdin="a long password")

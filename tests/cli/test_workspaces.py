@@ -76,6 +76,16 @@ def test_a_new_workspace_is_named_as_it_may_be_a_typing_error(run: Run) -> None:
     assert "is new" not in run("store", "Three.", "--workspace", "blog").stderr
 
 
+def test_an_import_names_a_new_workspace_too(run: Run, tmp_path: Path) -> None:
+    run("store", "One.", "--workspace", "blog")
+    run("export", str(tmp_path / "blog.jsonl"), "--workspace", "blog")
+    (tmp_path / "graph.jsonl").write_text('{"type":"entity","name":"Ann","entityType":"person","observations":[]}\n')
+    graph = ("--from", "server-memory", str(tmp_path / "graph.jsonl"), "--yes")
+    for name, words in (("blgo", [str(tmp_path / "blog.jsonl")]), ("bolg", graph)):
+        assert f"{name!r} is new. There are: bl" in run("import", *words, "--workspace", name).stderr
+        assert "is new" not in run("import", *words, "--workspace", name).stderr
+
+
 def test_an_error_of_a_service_carries_what_it_carries_in_it() -> None:
     for error in (OverloadedError(3), UnknownWorkspaceError("There is no workspace 'c'.", "a, b"), StoreError()):
 

@@ -225,8 +225,9 @@ def test_a_session_that_lost_a_turn_and_gained_one_is_summarized_again(rememberi
 
 
 def test_the_last_sessions_are_in_the_briefing(remembering: Agent) -> None:
+    add(remembering, "Which port?", "Port 5433.", "sunday")
     add(remembering, "Fix the login.", "It works now.", "monday")
     remembering.ok("summarize_sessions")
-    assert "## Last sessions\n- [summary_monday] Fix the login: At the end: It works now. (" in (
-        remembering.text("memory_context")
-    )
+    shown = remembering.text("memory_context")
+    assert "## Last sessions\n- [summary_monday] Fix the login: At the end: It works now. (" in shown
+    assert "\n- [summary_sunday] Which port? At the end: Port 5433. (" in shown

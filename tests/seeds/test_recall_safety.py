@@ -46,6 +46,18 @@ def test_an_answer_reports_masked_secrets_and_keeps_its_shape(memory: Agent) -> 
     assert ("Masked" in texts(fine)[0], "memoryd/masked" in meta(fine)) == (False, False)
 
 
+def test_the_first_write_into_a_new_workspace_names_the_others(start: Start) -> None:
+    start("--workspace", "shop").store_all([TEA])
+    agent = start("--workspace", "shpo", "--toolsets", "recall,graph")
+    new = "The workspace 'shpo' is new. There are: shop."
+    assert agent.text("memory_context").startswith(new)
+    made = agent.call("create_entities", {"entities": [{"name": "Ann", "entity_type": "person"}]})
+    assert (made.structured_content or {})["notes"] == [new]
+    stored = agent.call("memory_store", {"content": ORDER})
+    assert "notes" not in (stored.structured_content or {})
+    assert not any(new in text for text in (*texts(stored), agent.text("memory_context")))
+
+
 def test_texts_that_read_like_instructions_are_marked_when_recalled(memory: Agent) -> None:
     for form in ("summary", "list"):
         lines = memory.text("memory_recall", query="tea", format=form).splitlines()[1:]

@@ -141,8 +141,10 @@ def test_restore_accepts_the_prefix_of_an_id(start: Start, home: Path) -> None:
 
 
 ALIKE = [f"abcdef01-0000-4000-8000-{n:012}" for n in (1, 2)]
-RANDOM = {f"{of}abcdef99-0000-4000-8000-000000000000": f"{of}abcdef99" for of in ("", "mem_", "summary_")}
-OTHERS = [*RANDOM, "mem_2026-11-22T10:00:00.000Z", "mem_1", "mem_12", "summary_monday"]
+RANDOM = {
+    f"{of}abcdef99-0000-4000-8000-000000000000": f"{of}abcdef99" for of in ("", "mem_", "summary_", "summary_codex:")
+}
+OTHERS = [*RANDOM, "mem_2026-11-22T10:00:00.000Z", "mem_1", "mem_12", "summary_monday", "summary_codex:monday"]
 
 
 @pytest.fixture

@@ -143,6 +143,7 @@ def import_own(settings: Settings, path: Path, mode: str, *, every: bool, vector
     chosen: ImportMode = "merge" if mode == "merge" else "replace"
     with jsonl.opened(path) as source, Engine(settings, fetch=False) as engine:
         form = _form(source)
+        note_if_new(engine)
         if form == journal_file.FORMAT["format"]:
             _import_journal(engine, source, chosen, as_json=as_json)
         else:
@@ -196,6 +197,12 @@ def tabulate(title: str, columns: Mapping[str, Numbers]) -> None:
     """Print numbers by noun in columns, without the nouns of which there is nothing."""
     nouns = [noun for noun in exports.NOUNS.values() if any(numbers[noun] for numbers in columns.values())]
     show.numbers((title, *columns), [(noun, *(numbers[noun] for numbers in columns.values())) for noun in nouns])
+
+
+def note_if_new(engine: Engine) -> None:
+    """Print a note if the workspace to import into may be a typing error."""
+    if line := engine.note_if_new():
+        note(line)
 
 
 def _target(settings: Settings, engine: Engine, every: bool) -> str | None:

@@ -116,6 +116,8 @@ def command(*fields: str) -> Callable[[Callable[..., None]], Callable[..., None]
                 if empty := [name for name, value in options.items() if value == ""]:
                     option = empty[0].removesuffix("_path").replace("_", "-")
                     raise InvalidInputError(f"--{option} is empty. Name one, or omit the option.")
+                if before := sorted(given.keys() & options.keys()):  # there it would mean nothing: no token is bound
+                    raise InvalidInputError(f"Write --{before[0]} after `{ctx.command_path}`, whose own option it is.")
                 if given.get("every") and "workspace" in options:
                     raise InvalidInputError("--all means every workspace, --workspace only one. Omit one of them.")
                 function(Settings.read(**options), **given)

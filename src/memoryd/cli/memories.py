@@ -24,11 +24,10 @@ from memoryd.core.records.records import origin
 from memoryd.core.scope import together
 from memoryd.core.search.briefing import UNSURE
 from memoryd.core.security import secrets
-from memoryd.core.workspaces.registry import check_name
-from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, UncertainError, UnknownWorkspaceError
+from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, UncertainError
 from memoryd.model import Workspace
 from memoryd.models.providers import Spec
-from memoryd.settings import AUTO, Settings
+from memoryd.settings import Settings
 from memoryd.text import counted
 from memoryd.toolsets import chosen
 from memoryd.toolsets.recall import IDS
@@ -91,7 +90,8 @@ class ServedTools(Tools):
             answer = answered(self._service.receive())
         except OSError as error:
             raise UncertainError(f"The service ended during {name}: check whether it took effect. ({error})") from None
-        return Answer(answer["result"], answer["text"], answer["figures"], masked=tuple(answer["masked"]))
+        masked, notes = tuple(answer["masked"]), tuple(answer["notes"])
+        return Answer(answer["result"], answer["text"], answer["figures"], masked=masked, notes=notes)
 
     def use_meaning(self) -> bool:
         """Return True."""
@@ -145,28 +145,12 @@ def store(
     content = _piped() if text in (None, ["-"]) else " ".join(text or ())
     if not content.strip():
         raise InvalidInputError(NOTHING)
-    _note_if_new(settings)
     with opened(settings, make=True) as tools:
         tools.use_meaning()
         stored = tools.run(
             "memory_store", content=content, tags=tag, importance=importance, supersedes=supersedes or []
         )
         _print_answer(stored, as_json=as_json)
-
-
-def _note_if_new(settings: Settings) -> None:
-    """Print a note if the workspace that is named does not exist yet, while others do: it may be a typing error."""
-    if "workspace" not in settings.model_fields_set or settings.workspace == AUTO:
-        return
-    check_name(settings.workspace)
-    try:
-        with opened(settings):
-            return
-    except UnknownWorkspaceError as error:
-        if error.others:
-            note(f"The workspace {settings.workspace!r} is new. There are: {error.others}.")
-    except NotFoundError:  # there is no database yet
-        return
 
 
 def _piped() -> str:
@@ -372,6 +356,8 @@ def _forgotten(tools: Tools, ids: Sequence[str]) -> ForgottenMemories:
 
 
 def _print_answer(answer: Answer[Any], *, as_json: bool) -> None:
+    for line in answer.notes:
+        note(line)
     if answer.masked:
         note(secrets.masked_notice(answer.masked))
     if as_json or answer.text is None:

@@ -1,6 +1,7 @@
 """`memoryd serve`, and `memoryd` without a command: MCP over stdio or HTTP."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import typer
 from memoryd import extras
 from memoryd.cli.frame import OPTIONS, command, note
 from memoryd.core.engine import Engine
-from memoryd.errors import InvalidInputError
+from memoryd.errors import InvalidInputError, MemorydError
 from memoryd.server import logs
 from memoryd.settings import AUTO, Settings
 
@@ -38,10 +39,10 @@ def serve(settings: Settings, certificate: Certificate = None, key: KeyFile = No
     """Serve MCP on stdin and stdout, in this process, or with --transport http to many clients."""
     if socket:
         logs.set_up(settings.log_level, logs.BoundedFile(str(socket.with_suffix(".log"))))
-        extras.named(TRANSPORTS["socket"])(settings, socket)
+        _serving("socket")(settings, socket)
         return
     logs.set_up(settings.log_level)
-    run = extras.named(TRANSPORTS[settings.transport])
+    run = _serving(settings.transport)
     if settings.transport == "http":
         if settings.workspace == AUTO:  # it depends on the directory, and clients over HTTP have none here
             raise InvalidInputError(
@@ -52,6 +53,19 @@ def serve(settings: Settings, certificate: Certificate = None, key: KeyFile = No
     else:
         _demand_streams()
         run(Engine(settings))
+
+
+def _serving(transport: str) -> Callable[..., None]:
+    """Return the function that serves a transport. Raise MemorydError if a library has a version that does not fit."""
+    try:
+        serving: Callable[..., None] = extras.named(TRANSPORTS[transport])
+    except ImportError as error:
+        raise MemorydError(
+            f"The server cannot be loaded: {error}. Another program wants another version of that library, as "
+            "langchain-mcp-adapters does of mcp. Install memoryd into an environment of its own, such as with `pipx "
+            "install memoryd`. In this one its Python classes still work."
+        ) from error
+    return serving
 
 
 def _demand_streams() -> None:

@@ -10,7 +10,7 @@ from typing import Any, Self, TypeVar
 from memoryd import environment, features
 from memoryd.core.access.credentials import Admissions, Credentials
 from memoryd.core.access.sessions import Sessions
-from memoryd.core.access.tokens import Tokens
+from memoryd.core.access.tokens import EVERYTHING, Grant, Tokens
 from memoryd.core.base.background import Chore, Worker
 from memoryd.core.base.clock import Clock
 from memoryd.core.base.leases import Leases
@@ -21,7 +21,7 @@ from memoryd.core.records.embedding import Embedding
 from memoryd.core.records.retention import Retention
 from memoryd.core.security.secrets import Secrets
 from memoryd.core.workspaces.project import WorkspaceChoice, detect
-from memoryd.core.workspaces.registry import EXPORTS, Workspaces, usable
+from memoryd.core.workspaces.registry import EXPORTS, Workspaces, composed, usable
 from memoryd.errors import MemorydError, NotFoundError, UnknownWorkspaceError
 from memoryd.model import Workspace
 from memoryd.models.helpers import Helpers
@@ -63,6 +63,8 @@ class Engine:
         self.changes = Changes(self.store, self.clock)
         self.accesses = Accesses()
         self._stored = set[str]()
+        self._used = set[str]()
+        """The names of workspaces in which something was stored."""
         self._directory = Path(environment.directory())
         self._choices: dict[Path, WorkspaceChoice] = {}
         self.retention = Retention(self.store, self.workspaces, self.clock, self.leases, settings.retention_days)
@@ -132,6 +134,25 @@ class Engine:
             return WorkspaceChoice(self.settings.workspace)
         place = self.settings.project_dir or directory or self._directory
         return self._choices.get(place) or self._choices.setdefault(place, detect(place))
+
+    def note_if_new(
+        self, place: Workspace | None = None, grant: Grant = EVERYTHING, directory: Path | None = None
+    ) -> str:
+        """Return a sentence if nothing was ever stored in the current workspace, while there are others; else ''.
+
+        It may be a typing error: so only of a name that was typed, if it is that of the `place` of a call, and for a
+        caller who may know of others.
+        """
+        choice = self.choice(directory)
+        elsewhere = place is not None and place.name != composed(choice.name)
+        if grant.workspace or elsewhere or not choice.is_typed or choice.name in self._used:
+            return ""
+        found = choice.known(self.workspaces)
+        if found and self.store.read(found, lambda q: q.one("records.any")):
+            self._used.add(choice.name)
+            return ""
+        others = self.workspaces.names(but=found)
+        return f"The workspace {choice.name!r} is new. There are: {others}." if others else ""
 
     @property
     def workspace_name(self) -> str:

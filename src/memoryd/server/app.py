@@ -289,8 +289,8 @@ def declaration(tool: Tool, app: ClientApp | None) -> types.Tool:
 def succeeded(tool: Tool, answer: Answer[Any], place: Workspace | None) -> types.CallToolResult:
     """Return an answer as text only if it is a text, else as the same JSON in text and structured content.
 
-    A note says which secrets were masked, another which of the shown texts read like instructions, unless the text
-    marks them itself.
+    Notes say that the workspace is new, which secrets were masked, and which of the shown texts read like instructions,
+    unless the text marks them itself.
     """
     meta: dict[str, Any] = {"workspace": place.name} if place else {}
     meta |= {"masked": list(answer.masked)} if answer.masked else {}
@@ -299,7 +299,7 @@ def succeeded(tool: Tool, answer: Answer[Any], place: Workspace | None) -> types
     if answer.figures:
         return _result(answer.text or "", None, named)
     body: Any = answer.shown
-    notes = [f"{secrets.masked_notice(answer.masked)} {MASKED}"] if answer.masked else []
+    notes = [*answer.notes, *([f"{secrets.masked_notice(answer.masked)} {MASKED}"] if answer.masked else [])]
     if tool.capability == "read" and not answer.marked and (warning := note_on(body)):
         notes.append(warning)
     if notes:

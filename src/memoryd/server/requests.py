@@ -50,7 +50,7 @@ class ToolRequests:
             raise InvalidInputError(f"{name} changes the memory, which --read-only (MEMORY_READ_ONLY) forbids.")
         writing = self._tools[name].capability != "read"
         answer = await self._calls.hop(partial(self._run, name, arguments), writing=writing)
-        return {name: getattr(answer, name) for name in ("result", "text", "masked", "figures")}
+        return {name: getattr(answer, name) for name in ("result", "text", "masked", "figures", "notes")}
 
     def _run(self, name: str, arguments: Mapping[str, Any]) -> Answer[Any]:
         call = Call(self._engine, self._workspace, self._engine.settings.session_id or "")

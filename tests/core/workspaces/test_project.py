@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from memoryd.core.access.tokens import Grant
 from memoryd.core.engine import Engine
+from memoryd.core.memories.memories import Criteria
 from memoryd.core.workspaces import project
 from memoryd.core.workspaces.project import declare, declared_keys, detect
 from memoryd.errors import InvalidInputError
@@ -49,6 +51,43 @@ def used(of: Engine, where: Path) -> Workspace:
     """Return the workspace of a directory, as another client finds it."""
     of._choices.clear()
     return of.workspace(make=True, directory=where)
+
+
+# a name that may be a typing error -----------------------------------------------------------------------------------
+
+
+def test_a_typed_name_is_noted_until_something_was_stored_there(home: Path) -> None:
+    with engine(home, MEMORY_NAMESPACE="shpo") as here:
+        assert here.note_if_new() == "", "there is no other"
+        memories(here, name="shop").store("of shop")
+        for _ in range(2):  # before and after it exists
+            assert here.note_if_new() == "The workspace 'shpo' is new. There are: shop."
+            here.workspace(make=True)
+        place = here.workspaces.find("shop")
+        assert here.note_if_new(place) == "", "a call in another workspace"
+        assert here.note_if_new(grant=Grant(workspace=place.id)) == "", "of a caller who may not know of others"
+        stored = memories(here, name="shpo").store("of shpo")
+        assert here.note_if_new() == ""
+        memories(here, name="shpo").forget(Criteria(ids=(stored.id,)))
+    with engine(home, MEMORY_NAMESPACE="shpo") as here:
+        assert here.note_if_new() == "", "it is empty again, but not new"
+
+
+@pytest.mark.parametrize("name", ["default", "personal"])
+def test_a_name_that_memoryd_gives_itself_is_not_noted(home: Path, name: str) -> None:
+    with engine(home, MEMORY_NAMESPACE=name) as here:
+        memories(here, name="shop").store("of shop")
+        assert here.note_if_new() == ""
+
+
+def test_a_name_in_a_file_is_noted_and_that_of_a_repository_is_not(here: Engine, tmp_path: Path) -> None:
+    memories(here, name="shop").store("of shop")
+    declare(tmp_path, "shpo")
+    assert here.note_if_new(directory=tmp_path) == "The workspace 'shpo' is new. There are: shop."
+    assert here.note_if_new(directory=repository(tmp_path.parent / "away" / "blog")) == ""
+    nowhere = tmp_path.parent / "nowhere"
+    nowhere.mkdir()
+    assert here.note_if_new(directory=nowhere) == "", "the default one"
 
 
 # the repository ------------------------------------------------------------------------------------------------------

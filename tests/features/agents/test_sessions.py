@@ -1,4 +1,4 @@
-"""What a hook does at the end of a session, and what it leaves alone when it is silenced."""
+"""What hooks do at the end of a session and in a new workspace, and what they leave alone when they are silenced."""
 
 import json
 from collections.abc import Callable
@@ -15,6 +15,7 @@ from tests.features.agents.test_hook import (
     ASKED,
     HOOKS,
     SESSION,
+    briefing,
     handed,
     line,
     projects,
@@ -91,3 +92,12 @@ def test_a_variable_silences_all_hooks(home: Path, transcript: Path, runs: Calla
         ended = runs(home, "hook", event, stdin=handed(event, transcript), MEMORY_HOOKS="off")
         assert (ended.stdout, ended.stderr) == ("", "")
     assert [row["kind"] for row in rows_of(home)] == ["memory"]
+
+
+def test_a_briefing_tells_of_a_new_workspace_which_may_be_a_typing_error(home: Path) -> None:
+    wrong, new = ("claude-code", "--workspace", "shpo"), "The workspace 'shpo' is new. There are: "
+    run(home, "store", "Of shop.", "--workspace", "shop")
+    assert briefing(home, "startup", *wrong).endswith(f"{new}shop.")
+    assert briefing(home, "resume", *wrong) == ""
+    run(home, "store", "Of shpo.", "--workspace", "shpo")
+    assert new not in briefing(home, "startup", *wrong)

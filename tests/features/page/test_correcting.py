@@ -56,6 +56,19 @@ def test_an_unchanged_form_changes_nothing(
     assert now(here, one) == before
 
 
+def test_a_record_stays_whole_in_its_own_view(here: Site, owner: Visitor) -> None:
+    text = "long " * 500
+    one = stored(here, text)
+    for path, whole in ((f"/m/{one}", True), ("", False)):
+        (edit,) = (button["hx-get"] for button in owner.seen(path).all("button") if button.get("data-do") == "edit")
+        asked = owner.request("GET", edit)
+        (cancel,) = (button["hx-get"] for button in Html(asked.text).all("button") if button.get("data-do") == "cancel")
+        refused = owner.post(f"/m/{one}/correct", **sent(asked.text) | {"content": " "})
+        corrected = owner.done(f"/m/{one}/correct", **sent(refused.text) | {"content": f"{text}{path}"})
+        for shown in (corrected, Html(owner.request("GET", cancel).text)):
+            assert ("characters" not in shown.text, "Open" not in shown.text) == (whole, whole)
+
+
 def test_untouched_fields_stay(here: Site, owner: Visitor) -> None:
     one = stored(here, "of\r\nWindows", "Paris, France", "a", importance=0.33)
     owner.done(f"/m/{one}/correct", **form(owner, one) | {"tags": "b, Paris, France,c"})

@@ -72,17 +72,37 @@ def test_the_keyboard_goes_to_the_next_memory_and_the_counts_follow(lamps: Tab) 
     assert first not in cards(lamps)
 
 
-def test_what_the_page_itself_has_stored_is_no_news(lamps: Tab) -> None:
-    lamps.page.click("text=New memory")
-    lamps.page.wait_for_selector("textarea")
-    lamps.page.keyboard.type("Lamp four is lit.")
-    lamps.page.keyboard.press("Control+Enter")
+def test_what_the_page_itself_has_done_is_no_news(lamps: Tab) -> None:
+    page, keys = lamps.page, lamps.page.keyboard
+    page.click("text=New memory")
+    page.wait_for_selector("textarea")
+    keys.type("Lamp four is lit.")
+    keys.press("Control+Enter")
     lamps.sees("Lamp four")
     focused(lamps, "article.card")
-    lamps.page.wait_for_timeout(2_500)  # two looks for news
-    assert lamps.page.locator(".news").count() == 0
+    no_news(lamps)
+    keys.press("e")
+    page.wait_for_selector(".editing textarea:focus")
+    page.fill(".editing textarea", "Lamp four is out.")
+    keys.press("Control+Enter")
+    lamps.sees("is out.")
+    focused(lamps, "article.card")
+    no_news(lamps)
+    keys.press("u")
+    lamps.sees("Lamp four is lit.")
+    no_news(lamps)
+    keys.press("Delete")
+    lamps.misses("Lamp four")
+    focused(lamps, "article.card")
+    no_news(lamps)
     Memories(lamps.served.scope).store("Lamp five is lit.")
-    lamps.page.wait_for_selector(".news")
+    page.wait_for_selector(".news")
+    assert page.inner_text(".news").startswith("1 ")
+
+
+def no_news(tab: Tab) -> None:
+    tab.page.wait_for_timeout(2_500)  # two looks for news
+    assert tab.page.locator(".news").count() == 0
 
 
 def test_the_number_of_hits_follows(lamps: Tab) -> None:

@@ -289,10 +289,13 @@ class Memories:
         return self._noted(briefing, bearing) if note else briefing
 
     def _workspace_line(self, budget: int) -> str:
-        """Return a line that names the workspace; '' if it was chosen explicitly, or if the line does not fit."""
-        workspace = self._scope.workspace
-        line = f"Workspace {json.dumps(workspace.name, ensure_ascii=False)}: {workspace.found_by}.\n\n"
-        return line if workspace.found_by and estimate_tokens(line) * NOTED <= budget else ""
+        """Return a line that names a workspace found for a directory, or a new one; '' if the line does not fit."""
+        workspace, line = self._scope.workspace, ""
+        if workspace.found_by:
+            line = f"Workspace {json.dumps(workspace.name, ensure_ascii=False)}: {workspace.found_by}.\n\n"
+        elif new := self._engine.note_if_new(workspace, self._scope.grant):
+            line = f"{new}\n\n"
+        return line if estimate_tokens(line) * NOTED <= budget else ""
 
     def _noted(self, briefing: Briefing, bearing: Collection[str]) -> Briefing:
         """Count what is shown and bears on the question as recalled; return the briefing."""

@@ -21,8 +21,8 @@ _MENTION = re.compile(
     r"(?<![\w-])(?:[0-9a-f]{8}(?:-[0-9a-f]{1,12}){0,4}(?!\w)|(?:mem|summary)_[^\s\"'`,;()]+[\w])", re.IGNORECASE
 )
 """What may be an id or its beginning: of a random one at least SHOWN characters, of a turn or a summary any."""
-_RANDOM = re.compile(r"(mem_|summary_)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-"""A random id, that of a turn whose agent gave it one, or that of the summary of a session with a random id."""
+_RANDOM = re.compile(r"(mem_|summary_(?:[a-z-]+:)?)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""A random id: also of a turn, from its agent, or of the summary of a session, whose client may be named before it."""
 
 Among = Literal["ids.living", "ids.ever"]
 

@@ -38,6 +38,8 @@ UNSURE = "Nothing surely bears on this; nearest:"
 RELATED = "Perhaps related:"
 OTHERS = "Also"
 INDENT = "\n  "
+ENDS = "?!\N{FULLWIDTH QUESTION MARK}\N{FULLWIDTH EXCLAMATION MARK}\N{HORIZONTAL ELLIPSIS}"
+"""The marks at the end of a title after which no colon is needed."""
 _BLANK_LINES = re.compile(r"\n\s*\n")
 STRUCTURE = "#-*+>|=[ "
 """The characters with which no heading begins, so that no tag looks like a heading of another level."""
@@ -403,7 +405,12 @@ def _content(hit: Hit, about: Sequence[str], tokens: int | None, mark: str) -> t
 
 
 def line_of(kind: str, name: str | None, type_: str, body: str) -> str:
-    """Return the text of a record as answers show it: a turn without a thought has no blank lines in its place."""
+    """Return the text of a record as answers show it.
+
+    A turn without a thought has no blank lines in its place, and a summary has no colon after a question.
+    """
+    if kind == Kind.SUMMARY and name and name[-1] in ENDS:
+        return f"{name} {body}"
     return text_of(kind, name, type_, _BLANK_LINES.sub("\n", body) if kind == Kind.INTERACTION else body)
 
 

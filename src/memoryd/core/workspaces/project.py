@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from memoryd import environment
-from memoryd.core.workspaces.registry import COMMIT, Workspaces, check_name
+from memoryd.core.workspaces.registry import COMMIT, PERSONAL, Workspaces, check_name
 from memoryd.errors import InvalidInputError
 from memoryd.model import Workspace
 from memoryd.settings import DEFAULT_WORKSPACE
@@ -63,6 +63,11 @@ class WorkspaceChoice:
         if found := self.known(workspaces):
             return found.name
         return workspaces.free(self.name) if self.keys else self.name
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether somebody has typed the name, in a setting or a file, and may have made a mistake."""
+        return self.name not in (DEFAULT_WORKSPACE, PERSONAL) and (not self.found_by or self._is_declared)
 
     @property
     def _is_declared(self) -> bool:

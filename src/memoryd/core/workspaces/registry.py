@@ -84,9 +84,9 @@ class Workspaces:
             return found
         raise UnknownWorkspaceError(f'project "{name[:100]}" not found.', self.names())
 
-    def names(self) -> str:
+    def names(self, but: Workspace | None = None) -> str:
         """Return the names of the first workspaces, for a message; '' for none."""
-        names = [workspace.name for workspace in self.all()]
+        names = [workspace.name for workspace in self.all() if but is None or workspace.id != but.id]
         more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
         return ", ".join(names[:LISTED]) + more
 

@@ -45,6 +45,7 @@ def take(settings: Settings, source: Source, found: Recognized, wish: ImportOpti
         demand_agreement(source, found, agreed=wish.agreed)
     with Engine(settings, fetch=False) as engine, ExitStack() as stack:
         every = _read(stack, engine, source, found, wish)
+        exports.note_if_new(engine)
         for read in [] if wish.as_json else every:
             _print(read, None if wish.agreed else _new(read, engine))
         if not wish.agreed:

@@ -100,7 +100,7 @@ def correct(visit: Visit) -> Response:
     except InvalidInputError as error:
         return _form(visit, visit.listed, form, 422, problem=str(error))
     now = visit.listed
-    card = render("card.html", visit=visit, listed=now, open=False)
+    card = render("card.html", visit=visit, listed=now, whole=visit.text("whole"))
     undo = undoing(now, done.at) if done.at else None
     news = toast(visit, "Corrected." if done.at else "Nothing was changed.", undo)
     return HTMLResponse(card + news, headers={"HX-Trigger": "memoryd:corrected"})

@@ -48,8 +48,9 @@ def session(visit: Visit) -> Response:
     ]
     before = [one for one in others if not beginnings or one.record.created_at < beginnings[0]]
     title = summary.record.name if summary else None
-    if not title and turns.page:
-        title = summarizer.title(Journal(visit.scope).kept.of_session(name, 1, 0).page[0].prompt)
+    if not title and (turns.page or others):
+        first = Journal(visit.scope).kept.of_session(name, 1, 0).page[0].prompt if turns.page else others[0].record.body
+        title = summarizer.title(first[:BEGINNING])
     return visit.page(
         "session.html",
         "sessions",
@@ -74,7 +75,7 @@ def timeline(visit: Visit) -> Response:
 # what happened on each day, and the sessions -------------------------------------------------------------------------
 
 SESSIONS = 1_000  # maximum sessions listed
-BEGINNING = 1_000  # characters of a prompt that its title is taken from
+BEGINNING = 1_000  # characters of a text that a title is taken from
 VERBS: Mapping[str, str] = {"create": "stored", "update": "changed", "restore": "changed", "delete": "forgotten"}
 """The figure of a day that each verb of an event counts towards."""
 
@@ -99,7 +100,7 @@ class SeenSession:
     stored: int
     """The number of memories and observations."""
     title: str
-    """The title of its summary, else that of its first turn; '' if there is neither."""
+    """The title of its summary, else that of its first turn or memory; '' if there is none of them."""
     client: str
 
 
@@ -119,7 +120,7 @@ def seen_sessions(scope: Scope) -> list[SeenSession]:
     """Return the sessions from which something durable is stored, latest first."""
     found = []
     for row in scope.read(lambda q: q.all("chronicle.sessions", limit=SESSIONS)):
-        title = row["title"] or (summarizer.title(row["prompt"][:BEGINNING]) if row["prompt"] else "")
+        title = row["title"] or (summarizer.title(row["beginning"][:BEGINNING]) if row["beginning"] else "")
         found.append(of_row(SeenSession, row, title=title, client=client_name(row["client"])))
     return found
 

@@ -127,7 +127,7 @@ def show_alike(visit: Visit) -> Response:
 def show_card(visit: Visit) -> Response:
     """Show a record as in a list."""
     (card,) = cards(visit.scope, [visit.listed])
-    return visit.fragment("card.html", listed=card.listed, card=card, open=False)
+    return visit.fragment("card.html", listed=card.listed, card=card, whole=visit.text("whole"))
 
 
 def forget(visit: Visit) -> Response:

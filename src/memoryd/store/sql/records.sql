@@ -50,6 +50,10 @@ FROM records r LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND
 WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND (r.scope = '' OR r.scope = :session)
   AND r.id IN (SELECT value FROM json_each(:ids))
 
+-- name: records.any
+-- Whether anything was ever stored in a workspace.
+SELECT 1 AS yes FROM records WHERE workspace_id = :workspace LIMIT 1
+
 -- name: records.kinds
 -- The number of records of each kind, from an index alone.
 SELECT kind, count(*) AS number FROM records

@@ -88,6 +88,8 @@ class Answer(Generic[ResultT]):
     """The kinds of the secrets that were masked before anything was stored."""
     marked: bool = False
     """Whether the text already marks passages that read like instructions."""
+    notes: tuple[str, ...] = ()
+    """What the caller should know besides, a sentence each."""
     short: ResultT | None = None
     """The part of a long result that fits into a model's context."""
 
@@ -152,15 +154,17 @@ class Tool:
         return schema
 
     def run(self, call: Call, arguments: Any) -> Answer[Any]:
-        """Validate the arguments and run; the answer names the kinds of secrets that were masked before storing.
+        """Validate the arguments and run.
 
-        Raise InvalidInputError that names each invalid argument, or MemorydError.
+        The answer names the kinds of secrets that were masked before storing, and a workspace that may be a typing
+        error. Raise InvalidInputError that names each invalid argument, or MemorydError.
         """
         valid = self.valid(arguments)
+        new = call.engine.note_if_new(call.place, call.grant) if call.place and self.capability == "write" else ""
         with noted() as masked:
             result = self.handler(call, **dict(valid))
         answer = result if isinstance(result, Answer) else Answer(result)
-        return replace(answer, masked=(*answer.masked, *masked))
+        return replace(answer, masked=(*answer.masked, *masked), notes=(*answer.notes, *([new] if new else ())))
 
     def valid(self, arguments: Any) -> Arguments:
         """Return the arguments as their model; raise InvalidInputError that names each invalid one."""

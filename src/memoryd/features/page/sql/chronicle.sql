@@ -4,17 +4,20 @@ SELECT substr(at, 1, 10) AS day, operation, count(*) AS number FROM events
 WHERE workspace_id = :workspace AND at >= :since GROUP BY substr(at, 1, 10), operation ORDER BY substr(at, 1, 10) DESC
 
 -- name: chronicle.sessions
--- The sessions that wrote durable records, the last one first: what, how much, when, and how the first turn begins.
+-- The sessions that wrote durable records, the last one first: what, how much, when, and how the first turn begins, or
+-- without turns the first memory. Whoever corrected a record later was not in its session.
 SELECT s.id, s.ended, s.turns, s.stored, s.title, s.client,
   CASE WHEN s.title IS NULL THEN
-    (SELECT substr(f.body, 1, cuts.thought_at - 2) FROM records f
-     JOIN interaction_details cuts ON cuts.workspace_id = f.workspace_id AND cuts.id = f.id
+    (SELECT CASE WHEN cuts.id IS NULL THEN f.body ELSE substr(f.body, 1, cuts.thought_at - 2) END FROM records f
+     LEFT JOIN interaction_details cuts ON cuts.workspace_id = f.workspace_id AND cuts.id = f.id
      WHERE f.workspace_id = :workspace AND f.session_id = s.id AND f.deleted_at IS NULL AND f.scope = ''
-     ORDER BY f.created_at, f.id LIMIT 1) END AS prompt
+       AND f.kind IN ('interaction', 'memory', 'observation')
+     ORDER BY CASE WHEN cuts.id IS NULL THEN 1 ELSE 0 END, f.created_at, f.id LIMIT 1) END AS beginning
 FROM (SELECT r.session_id AS id, max(r.created_at) AS ended,
     sum(CASE WHEN r.kind = 'interaction' THEN 1 ELSE 0 END) AS turns,
     sum(CASE WHEN r.kind IN ('memory', 'observation') THEN 1 ELSE 0 END) AS stored,
-    max(CASE WHEN r.kind = 'summary' THEN r.name END) AS title, max(r.client) AS client
+    max(CASE WHEN r.kind = 'summary' THEN r.name END) AS title,
+    coalesce(max(CASE WHEN r.updated_at = r.created_at THEN r.client END), max(r.client)) AS client
   FROM records r
   WHERE r.workspace_id = :workspace AND r.session_id IS NOT NULL AND r.deleted_at IS NULL AND r.scope = ''
   GROUP BY r.session_id ORDER BY max(r.created_at) DESC, r.session_id LIMIT :limit) s

@@ -184,6 +184,10 @@ function why(/** @type {string} */ text) {
 
 // Only in a visible tab: a browser allows six connections to a server, for all tabs together.
 let stream = /** @type {EventSource | null} */ (null), known = 0;
+// What this tab has changed is no news to it; for a moment, since its answer may be later than the stream.
+const own = new Set(), mine = (/** @type {string} */ id) => { own.add(id); setTimeout(() => own.delete(id), 5000); };
+document.addEventListener("htmx:beforeRequest", (event) => { const { elt, requestConfig: { verb } } = /** @type {any} */ (event).detail; if (verb === "post") mine(elt.closest("article.card")?.dataset.id); });
+document.addEventListener("memoryd:changed", (event) => /** @type {any} */ (event).detail.ids?.forEach(mine));
 function listen() {
   if (document.hidden) stream?.close();
   if (!base() || document.hidden || (stream && stream.readyState !== EventSource.CLOSED)) return;
@@ -195,11 +199,12 @@ function listen() {
     const changed = picture && news.graph && Number(event.lastEventId) > Number(picture.dataset.seen);
     if (changed && picture.dataset.empty) document.dispatchEvent(new Event("memoryd:graph"));
     else if (changed) $("#redraw")?.removeAttribute("hidden"); // redrawing automatically would make the picture jump
-    known += news.ids.length;
+    known += news.ids.filter((/** @type {string} */ id) => !own.delete(id)).length;
     document.body.dispatchEvent(new Event("memoryd:news"));
     const results = $('#results[data-live="yes"]');
     if (!results || /** @type {HTMLInputElement | null} */ ($("#q"))?.value || Number(event.lastEventId) <= Number(results.dataset.seen)) { known = 0; return; }
     if (scrollY < 200 && !$(".editing") && !document.querySelector("dialog[open]") && !document.activeElement?.closest(".card") && !$("#results :checked")) { known = 0; return refresh(); }
+    if (!known) return;
     let button = $(".news");
     if (!button) {
       button = document.createElement("button");
