@@ -88,7 +88,7 @@ def pytest_sessionfinish() -> None:
 
 NEEDS = {
     "pipe": "process", "spawn": "process", "model_dir": "models", "postgres": "servers", "chroma": "servers",
-    "browser": "browser", "wheelhouse": "index",
+    "browser": "browser", "wheelhouse": "index", "open_machine": "slow",
 }  # fmt: skip
 """The marker that a fixture gives to its tests."""
 

@@ -24,6 +24,7 @@ TEXTS = [
 ]
 
 
+@pytest.mark.slow
 def test_a_turn_comes_back_verbatim(journal: Agent) -> None:
     for number, text in enumerate(TEXTS):
         add(journal, text, text[::-1], str(number), thought=f"{text}{text}")

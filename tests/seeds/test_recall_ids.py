@@ -28,7 +28,7 @@ def _with_models(backend: None, tmp_path_factory: pytest.TempPathFactory, model_
         yield server
 
 
-@pytest.fixture(params=["_server", "_with_models"])
+@pytest.fixture(params=["_server", pytest.param("_with_models", marks=pytest.mark.models)])
 def memory(request: pytest.FixtureRequest) -> Agent:
     server: Agent = request.getfixturevalue(request.param)
     server.clear_graph().clear().store_all(NOISE)

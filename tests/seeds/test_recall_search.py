@@ -86,6 +86,7 @@ def test_accents_do_not_matter(words: Agent) -> None:
 # invalid syntax is searched literally: a query never fails -----------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_invalid_syntax_is_searched_literally(words: Agent) -> None:
     words.store_all(FACTS)
     missed = [query[:60] for query in WITH_A_WORD if FACTS[0] not in words.found(query[:2_000])]

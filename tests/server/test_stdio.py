@@ -254,14 +254,14 @@ def test_the_end_while_many_calls_wait_for_the_models(pipe: Pipe, home: Path, mo
     server = pipe(models=model_dir)
     server.handshake()
     for i in range(12):  # for the reranker to read
-        server.call("memory_store", content=f"Fact {i}: harbour {i} has {i} ships. " * 8)
+        server.call("memory_store", content=f"Fact {i}: harbour {i} has {i} ships. " * 4)
     until(lambda: "loading" not in json.dumps(server.call("memory_inspect")), "the models")
     posted = {}
     for i in range(300):
         if i % 2:
             posted[server.ask("memory_store", content=f"Another fact {i} of harbours. " * 30)] = f"Another fact {i} of"
         else:
-            server.ask("memory_recall", query=f"Which harbour has {i} ships? " * 10)
+            server.ask("memory_recall", query=f"Which harbour has {i} ships? " * 5)
     server.close_stdin() if how == "the end of stdin" else server.signal(signal.SIGTERM)
     assert ended(server) == 0
     stored = [m["id"] for m in server.messages() if m["id"] in posted and "Stored" in json.dumps(m.get("result"))]

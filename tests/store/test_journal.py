@@ -41,7 +41,7 @@ def failing() -> Iterator[Interaction]:
 # turns ---------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", [BREAD, ODD, ("bread " * 2_000, "water", "flour " * 2_000)])
+@pytest.mark.parametrize("text", [BREAD, ODD, ("bread " * 600, "water", "flour " * 600)])
 def test_a_turn_is_kept_verbatim(kept: JournalStore, text: tuple[str, str, str]) -> None:
     added = kept.add(turn(1, text=text))
     assert kept.of_session("s", 10, 0).page == [added] == [turn(1, text=text)]

@@ -161,6 +161,7 @@ class Storage(Words):
 
     # filters ---------------------------------------------------------------------------------------------------------
 
+    @pytest.mark.slow
     def test_a_rare_tag_and_a_narrow_span_of_time_among_many_matches_are_found(
         self, store: Store, here: Workspace
     ) -> None:

@@ -18,6 +18,8 @@ from tests.features.page.kit import Html, Site, Visitor, undo_of
 from tests.features.page.test_texts import PAYLOADS, check
 from tests.features.sync.kit import Clone, Machine, repository
 
+pytestmark = pytest.mark.slow
+
 
 class Pair:
     """Two machines with one repository, and the page of the second one."""
@@ -104,7 +106,6 @@ def test_one_press_takes_the_other_side_and_one_takes_it_back(pair: Pair) -> Non
     assert pair.one.texts() == pair.two.texts() == ["The port is 2."]
 
 
-@pytest.mark.slow
 def test_two_names_of_a_node_are_shown_and_one_press_takes_the_other_one(pair: Pair) -> None:
     entities.create(pair.one.graph, [NewEntity(name="Ann", type="person", summary="A person.")])
     for machine in (pair.one, pair.two):
@@ -127,7 +128,6 @@ def test_two_names_of_a_node_are_shown_and_one_press_takes_the_other_one(pair: P
     assert pair.one.files() == pair.two.files()
 
 
-@pytest.mark.slow
 def test_what_was_written_forgotten_or_purged_since_is_decided(pair: Pair) -> None:
     keys = [pair.differ(f"{name} 1", f"{name} 2", f"{name} 3") for name in ("tea", "rum", "ale")]
     owner = pair.site.owner()
@@ -144,14 +144,12 @@ def test_what_was_written_forgotten_or_purged_since_is_decided(pair: Pair) -> No
     assert body(pair.site, keys[0]) == "tea 4", "what was written since is not replaced"
 
 
-@pytest.mark.slow
 def test_a_tag_since_then_decides_nothing(pair: Pair) -> None:
     key = pair.differ("The port is 1.", "The port is 2.", "The port is 3.")
     correction.retag(pair.site.scope, [key], ["ops"])
     assert "Changed on two machines" in pair.site.owner().seen("/state").text
 
 
-@pytest.mark.slow
 def test_the_text_of_a_key_and_the_summary_of_a_node_are_chosen_too(pair: Pair) -> None:
     pair.one.vault.commit("vault", "deploy/first", "checkout")
     entities.create(pair.one.graph, [NewEntity(name="Ann", type="person", summary="Ann owns checkout.")])
@@ -169,7 +167,6 @@ def test_the_text_of_a_key_and_the_summary_of_a_node_are_chosen_too(pair: Pair) 
     assert "Changed on two machines" not in owner.seen("/state").text
 
 
-@pytest.mark.slow
 def test_what_was_born_on_both_is_chosen_too(pair: Pair) -> None:
     for machine, text in ((pair.one, "ledger"), (pair.two, "billing")):
         machine.vault.commit("vault", "deploy/first", text)
@@ -214,14 +211,12 @@ def test_who_may_not_write_sees_both_and_chooses_none(pair: Pair) -> None:
         assert owner.post("/state/conflict", id=key, choice=choice).status_code == 400
 
 
-@pytest.mark.slow
 def test_hostile_texts_stay_texts(pair: Pair) -> None:
     for bad in PAYLOADS[:6]:
         pair.differ(f"a {bad}", f"b {bad}", f"c {bad}")
     check(pair.site.owner().seen("/state"), "state")
 
 
-@pytest.mark.slow
 def test_conflicts_of_other_workspaces_are_not_shown(pair: Pair) -> None:
     pair.differ("The port is 1.", "The port is 2.", "The port is 3.")
     pair.two.engine.workspaces.ensure("else")

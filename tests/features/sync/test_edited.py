@@ -155,6 +155,7 @@ HABITS: dict[str, Callable[[str], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("habit", HABITS)
 def test_what_editors_do_by_themselves_changes_nothing_and_hides_no_edit(desk: Desk, habit: str) -> None:
     before, changed = desk.texts(), 0

@@ -9,8 +9,6 @@ from memoryd.errors import StoreError
 from memoryd.features.sync import conflicts, documents, git
 from tests.features.sync.kit import Clone, Machine, settle
 
-pytestmark = pytest.mark.slow
-
 TIME = "2026-01-01T00:00:00.000Z"
 STAMPED = f"created_at: {TIME}\nupdated_at: {TIME}\n"
 NESTED = "a0: &a0 [" + "lol," * 10 + "]\n" + "".join(

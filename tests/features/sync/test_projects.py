@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from memoryd.core.workspaces.registry import PERSONAL
 from memoryd.features.sync.sync import Sync
 from tests.features.sync.kit import Clone, Machine, settle
@@ -17,7 +15,6 @@ def _leads(machine: Machine, *keys: str) -> list[str]:
     return [one.name if one else "" for one in found]
 
 
-@pytest.mark.slow
 def test_a_project_finds_its_workspace_on_another_machine_but_not_by_a_path(pair: tuple[Machine, Machine]) -> None:
     one, two = pair
     two.engine.workspaces.ensure(PERSONAL)
@@ -40,7 +37,6 @@ def test_a_new_machine_reads_what_is_about_the_user_in_its_projects(pair: tuple[
     assert {name: [each.name for each in found] for name, found in read.items()} == {"atlas": [PERSONAL], "notes": []}
 
 
-@pytest.mark.slow
 def test_a_key_that_a_workspace_gets_later_is_sent_alone(pair: tuple[Machine, Machine]) -> None:
     one, two = pair
     one.engine.workspaces.ensure("shop")
@@ -51,7 +47,6 @@ def test_a_key_that_a_workspace_gets_later_is_sent_alone(pair: tuple[Machine, Ma
     assert _leads(one, FILE, COMMIT) == _leads(two, FILE, COMMIT) == ["shop", "shop"]
 
 
-@pytest.mark.slow
 def test_a_key_that_leads_somewhere_here_stays_with_that(pair: tuple[Machine, Machine]) -> None:
     one, two = pair
     one.engine.workspaces.ensure_of_keys([COMMIT], "shop")
@@ -61,7 +56,6 @@ def test_a_key_that_leads_somewhere_here_stays_with_that(pair: tuple[Machine, Ma
     assert one.sync().sent == two.sync().sent == 0
 
 
-@pytest.mark.slow
 def test_a_dropped_history_keeps_the_keys(pair: tuple[Machine, Machine]) -> None:
     one, two = pair
     one.engine.workspaces.ensure_of_keys([COMMIT], "shop")
@@ -81,7 +75,6 @@ def test_who_shares_only_named_workspaces_gets_no_keys(pair: tuple[Machine, Mach
     assert _leads(two, COMMIT) == [""]
 
 
-@pytest.mark.slow
 def test_what_belongs_to_no_project_gets_none(pair: tuple[Machine, Machine], clone: Clone) -> None:
     one, two = pair
     keys = {"default": [FILE], PERSONAL: [COMMIT]}
@@ -93,7 +86,6 @@ def test_what_belongs_to_no_project_gets_none(pair: tuple[Machine, Machine], clo
     assert _leads(two, FILE, COMMIT) == ["", ""]
 
 
-@pytest.mark.slow
 def test_only_what_can_be_a_key_is_taken_from_a_file(pair: tuple[Machine, Machine], clone: Clone) -> None:
     one, two = pair
     odd = [PATH, "commit:abc", "file:", "file:a\nb", 7, None, [OTHER]]

@@ -17,8 +17,6 @@ from memoryd.features.sync.sync import Sync
 from tests.features.sync.conftest import Opened
 from tests.features.sync.kit import Clone, Machine, ShiftedClock, git, settle
 
-pytestmark = pytest.mark.slow
-
 SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 
 

@@ -11,8 +11,6 @@ from memoryd.features.sync import items
 from tests.features.sync.conftest import Opened
 from tests.features.sync.kit import Machine, ShiftedClock, git, living, settle
 
-pytestmark = pytest.mark.slow
-
 FIRST, SECOND = "It is 1.", "It is 2."
 
 

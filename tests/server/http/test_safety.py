@@ -347,16 +347,16 @@ def test_running_calls_are_finished_before_the_end(tmp_path: Path) -> None:
 def test_many_calls_that_wait_for_the_models_do_not_delay_the_end(tmp_path: Path, model_dir: Path) -> None:
     with process_serving(tmp_path, "--workspace", "default", models=model_dir) as server:
         for number in range(12):
-            server.tool("memory_store", content=f"Fact {number}: harbour {number} has {number} ships. " * 8)
+            server.tool("memory_store", content=f"Fact {number}: harbour {number} has {number} ships. " * 4)
         until(lambda: "loading" not in server.tool("memory_inspect").text, "the models")
 
         def recall(number: int) -> None:
             with suppress(httpx2.HTTPError), httpx2.Client(base_url=server.url, timeout=60) as client:
                 for _ in range(100):
-                    client.post("/tools/memory_recall", json={"query": f"Which harbour has {number} ships? " * 10})
+                    client.post("/tools/memory_recall", json={"query": f"Which harbour has {number} ships? " * 5})
 
-        with ThreadPoolExecutor(20) as pool:
-            for number in range(20):
+        with ThreadPoolExecutor(10) as pool:
+            for number in range(10):
                 pool.submit(recall, number)
             time.sleep(0.5)
             server.process.send_signal(signal.SIGTERM)

@@ -281,6 +281,7 @@ def test_an_upgrade_has_its_own_service(home: Path, newer: Path) -> None:
         connection.set_busy_timeout(int(PATIENCE * 1000))  # the processes close it after their sockets
         assert connection.pragma("integrity_check") == "ok"
         assert connection.execute("SELECT count(*) FROM next").fetchall() == [(0,)]
+    begun(home)
     with connected(home) as late:
         answer = late.call("memory_store", content="Of an older one that starts again.")
         assert "Upgrade memoryd" in json.dumps(answer)
@@ -294,6 +295,7 @@ def test_a_newer_schema_is_left_alone(home: Path) -> None:
     for file in (home / "data").glob("*.db"):
         with apsw.Connection(str(file)) as connection:
             connection.execute("PRAGMA user_version = 999")
+    begun(home)
     with connected(home) as wire:
         answer = wire.call("memory_store", content="After it.")
         assert answer["isError"]

@@ -32,6 +32,7 @@ def connections(url: str) -> int:
 def test_clients_of_a_database_share_a_service_and_its_writes_outlive_it(home: Path, url: str) -> None:
     here = {"MEMORY_DATABASE_URL": url}
     begun(home, **here)
+    begun(home, MEMORY_DB_PATH=str(home / "own.db"))
     with connected(home, **here) as one, connected(home, **here) as other:
         assert state(home, **here)["clients"] == 2
         one.call("memory_store", content="The ferry leaves at seven.")

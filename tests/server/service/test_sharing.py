@@ -19,7 +19,7 @@ from tests.commands import run
 from tests.conftest import Start
 from tests.features.app.kit import HELPERS, SHOWS, Talk
 from tests.forks import Fork
-from tests.server.service.kit import ON, Connector, connected, connector, gone, homes, pid, place, state
+from tests.server.service.kit import ON, Connector, begun, connected, connector, gone, homes, pid, place, state
 from tests.wires import ProcessWire, envelope
 
 pytestmark = pytest.mark.process
@@ -132,6 +132,8 @@ def test_notices_go_to_the_clients_they_concern(home: Path) -> None:
 
 def test_different_engine_settings_have_different_services(home: Path) -> None:
     other = home / "other.db"
+    begun(home, MEMORY_DB_PATH=str(other))
+    begun(home, MEMORY_DURABILITY="normal")
     with (
         connected(home, "--db", str(other)) as one,
         connected(home, MEMORY_MCP_DB_PATH=str(other)) as two,
@@ -245,6 +247,7 @@ def test_the_connector_imports_only_itself() -> None:
 
 def test_a_service_ends_some_time_after_its_last_client(tmp_path: Path) -> None:
     home = tmp_path / "home"
+    begun(home)
     with connected(home) as wire:
         assert str(pid(home)) in run(home, "service", "status", MEMORY_SERVICE="on").stdout
         assert f"process {pid(home)}" in run(home, "doctor", MEMORY_SERVICE="on").stdout
