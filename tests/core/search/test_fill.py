@@ -214,12 +214,13 @@ def test_records_bear_on_a_question_by_their_distance_to_the_best() -> None:
 def test_if_nothing_is_sure_meaning_says_more_than_the_logits() -> None:
     profile = ranking.RECALL
 
-    def total(logit: float, near: float, *, read: bool = True) -> float:
-        return logit + ranking.doubt(logit, near, profile, read=read)
+    def total(logit: float, near: float, words: float = 0.0) -> float:
+        return ranking.doubt(logit, near, {"words": words}, profile)
 
     assert total(-11.2, 0.3) > total(-9.5, 0.2), "near the floor"
     assert total(-5.0, 0.2) > total(-11.2, 0.3), "what is nearly sure stays ahead"
-    assert total(-9.5, 0.2, read=False) > total(-11.2, 0.3, read=False), "what it cannot read has no such floor"
+    assert total(-11.2, 0.3) > total(-11.2, 0.29, words=1.0), "it has read what has the words"
+    assert ranking.doubt(-9.0, 0.2, {"time": 1.0}, profile) > total(-9.0, 0.2), "a time that is named still counts"
 
 
 def test_a_score_is_about_a_probability() -> None:

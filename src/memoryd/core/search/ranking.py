@@ -104,8 +104,7 @@ class Profile:
     that answers is among three in all but one, and what nothing answers has up to seven that share a name with it."""
     unsure: float = 20.0
     """The weight of the rescaled cosine, in logits, if nothing surely bears; then the logit counts half, since near the
-    floor it says little. Of 42 everyday questions of this kind 29 have the right one among the first three, in place of
-    27 with 10 and the whole logit; 15 to 30 are level. If something is sure, 10 costs .04 of R@1."""
+    floor it says little; 15 to 40 are level. If something is sure, 10 costs .04 of R@1."""
     keep: int = 10
     """How many hits bear on a query that no cross-encoder has read, at most, ..."""
     strong: float = 0.5
@@ -340,12 +339,13 @@ def blend(logit: float, parts: Scores, composite: float, profile: Profile) -> fl
     return logit + profile.prior * composite / profile.fusion + profile.time * parts.get("time", 0.0)
 
 
-def doubt(logit: float, near: float, profile: Profile, *, read: bool) -> float:
-    """Return what is added to a total if nothing surely bears: then meaning says more than logits near the floor do.
+def doubt(logit: float, near: float, parts: Scores, profile: Profile) -> float:
+    """Return the total of a hit that the cross-encoder has read, where nothing surely bears.
 
-    `read` says whether the logit is the cross-encoder's.
+    Then meaning says more than logits near the floor do, and words say nothing more: it has read what has them.
     """
-    return (profile.unsure * near + (profile.hopeless - logit) / 2) if read else profile.unsure / 2 * near
+    named = profile.time * parts.get("time", 0.0)
+    return (logit + profile.hopeless) / 2 + profile.prior + profile.unsure * near + named
 
 
 def promising(read: Sequence[str], logits: Scores, totals: Scores, profile: Profile) -> bool:

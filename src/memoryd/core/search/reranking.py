@@ -132,9 +132,11 @@ class Reranking:
         for hit in hits:
             key = hit.record.id
             logit = lifted.get(key, least)
-            total = ranking.blend(logit, hit.why, hit.score, profile)
-            if unsure:
-                total += ranking.doubt(logit, max(0.0, near.get(key, 0.0)), profile, read=key not in meant)
+            total, meaning = ranking.blend(logit, hit.why, hit.score, profile), max(0.0, near.get(key, 0.0))
+            if unsure and key in meant:
+                total += profile.unsure / 2 * meaning
+            elif unsure:
+                total = ranking.doubt(logit, meaning, hit.why, profile)
             scored.append(_scored(hit, logit, logits.get(key, meant.get(key)), total))
         return sorted(scored, key=lambda hit: -hit.score)
 
