@@ -7,13 +7,13 @@ from memoryd.languages import is_english, is_foreign
 ENGLISH = [
     "Where is Gina's internship?", "npm install fails", "Take care!", "lighthouse lamp", "wifi password",
     "getUserProfile returns None", "Lives in Berlin", "5433", "", "The café in Zürich closes at six.",
-    "CI runs on GitHub Actions", "Bob's birthday: March 3",
+    "CI runs on GitHub Actions", "NE650AP", "where is NE65 0AP", "LE3 5DE", "Bob's birthday: March 3",
 ]  # fmt: skip
 OTHERS = [
     "Wo ist Anna?", "Über welchen Port?", "Die API erlaubt jedem Client hundert Anfragen.", "limite de l'API",
     "¿Dónde vive Paul?", "senha do wifi", "Какой порт?", "порт", "ポートは？", "端口", "포트 번호는?", "पोर्ट क्या है?",
     "أي منفذ؟", "getUserProfile gibt None zurück, wenn der Nutzer fehlt", "wat is het wachtwoord",
-    "D'où vient notre huile d'olive ?",
+    "Was kostet das iPhone15?", "D'où vient notre huile d'olive ?",
 ]  # fmt: skip
 
 

@@ -26,7 +26,8 @@ FOREIGN_WORD = -2.0
 ENGLISH_WORD = 1.0
 """What a frequent word of English speaks for it."""
 
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = re.compile(r"(?<![^\W_])[^\W\d_]+(?![^\W_])")
+"""A word; `NE65` and `AP7` have letters, and say nothing."""
 _ENDINGS = re.compile("(?:'s|s|es|ed|d|ing|ly|er)$")
 
 
