@@ -229,6 +229,7 @@ ASIDE = [
     ("Until when is it open in July?", "Until 17:00 it is open in July.", "April to June it is open until 21:30 now."),
     ("How is heron-02 renewed?", "Certbot renews heron-02.", "Since May kestrel-01 is renewed by hand."),
     ("How many parts has orders.made?", "Topic orders.made: 24 parts.", "Topic orders.gone has only 6 parts."),
+    ("When does it take calls?", "From 8:00 to 12:00 it takes calls.", "From 13:00 to 15:00 it is open to visitors."),
     ("What is the timeout of the pool?", "The pool's timeout is 5 s.", "The export overrides its timeout: 90 s."),
 ]  # fmt: skip
 """Questions with an answer, and a later text about another thing of the same owner, or about what took place once."""
