@@ -86,6 +86,11 @@ CHANGED = {
         "Runa stands in for me at the clinic.",
         "At the clinic Ivo stands in for me; Runa is leaving for Graz.",
     ),
+    "whole clause": (
+        "Who coxes the launch on Sunday?",
+        "Torben Lund coxes the safety launch on Sundays.",
+        "Torben's knee is bad, so it's Signe Holt in the safety launch on Sundays.",
+    ),
     "end of a contract": (
         "Who insures the boat?",
         "Insurance of the boat: Nordhus, 412 euros.",
@@ -169,6 +174,11 @@ BOTH = {
         "What is added for a visit between 20:00 and midnight?",
         "Visits between 20:00 and midnight cost 38 euros more.",
         "Visits between midnight and 6:00 cost 44 euros more.",
+    ),
+    "two things done": (
+        "Who coxes the launch on Sunday?",
+        "Torben coxes the launch on Sundays.",
+        "Signe scrubs the launch on Sundays.",
     ),
     "another subject": (
         "Which paint did we use for the fence?",

@@ -324,14 +324,18 @@ def _other_name(asked: ComparedText, one: ComparedText, other: ComparedText, mis
 
 
 def _in_its_place(asked: ComparedText, one: ComparedText, other: ComparedText, missing: frozenset[str]) -> bool:
-    """Return whether two texts are the same sentence, but for other words in the place of one that is asked for."""
+    """Return whether two texts are the same sentence, but for other words in the place of one that is asked for.
+
+    Far more words than it are not in its place.
+    """
     missing -= {stem_of(token) for token in asked.tokens if token.endswith("ed")}  # is collected, is picked up
     if not missing or not alike(one, other, 0.5):
         return False
     for kind, start, end, start2, end2 in alignment(one, other).get_opcodes():
         instead = " ".join(other.tokens[start2:end2])
         change = CHANGE.search(" ".join(other.tokens[start2 : end2 + 1]))  # `left Acme` says more than `left`
-        asked_for = kind == "replace" and missing.intersection(one.stems[start:end])
+        in_place = kind == "replace" and end2 - start2 <= 2 * (end - start) + 1
+        asked_for = in_place and missing.intersection(one.stems[start:end])
         named = {stem for stem in other.stems[start2:end2] if not stem[:1].isdigit()}  # `allows 900` is one of `600`
         if asked_for and (named & other.content) - asked.content and not (change and change.start() < len(instead)):
             return True
