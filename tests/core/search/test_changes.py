@@ -314,9 +314,14 @@ def test_what_answers_far_better_or_what_did_not_answer_was_not_changed() -> Non
         )
 
 
-def test_a_name_with_a_hyphen_is_no_condition() -> None:
+def test_a_name_with_a_hyphen_or_a_day_from_which_on_is_no_condition() -> None:
     question, older = "Who has the phone?", "Aino has the phone."
-    for newer, case in ("On-call phone: Torben has it.", False), ("On call Torben has the phone.", True):
+    for newer, case in (
+        ("On-call phone: Torben has it.", False),
+        ("On call Torben has the phone.", True),
+        ("From 1 April Torben has the phone.", False),
+        ("From 13:00 to 15:00 Torben has the phone.", True),
+    ):
         assert ("condition" in changes.evidence(question, older, newer, READ).parts) == case
 
 

@@ -49,7 +49,8 @@ _ONE_VALUE = re.compile(
 _CONDITION = re.compile(
     r"(?!\w+-(?!only\b))(?:In|For|During|At|On|With|If|When|While|Up to|Under|Unless|Except|Outside|Only|(?=\w+-only\b)"
     r"|(?=(?:From )?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*"
-    r" (?:to|till|until|through)\b)|(?=(?:From|Between) \d))\b([^,.]{1,30})"
+    r" (?:to|till|until|through)\b)|(?=(?:From|Between) \d\d?(?:[:.]\d\d)?(?: ?[ap]m)? (?:to|and|till|until|through)\b)"
+    r")\b([^,.]{1,30})"
 )
 _STEPS = frozenset("step part phas stag chapter volum episod section round day week".split())
 _CARDINALS = frozenset("one two thre four fiv six".split())
