@@ -1,5 +1,7 @@
 """Which words say that something is otherwise than before, and what they say it of."""
 
+from dataclasses import replace
+
 import pytest
 
 from memoryd.core.search import changes
@@ -73,6 +75,9 @@ def test_what_a_change_names_was_an_answer_however_poor() -> None:
     common = stems("Aino")
     gave_up = changes.evidence(*asked, "Aino gave up the recorder and has the cello at 17:00.", poor, common, common, 0)
     assert gave_up.total >= changes.ENOUGH
+    unread = replace(poor, newer=-11.3)
+    aside = changes.evidence(*asked, "Aino gave up the recorder for a week.", unread, common, common, 0)
+    assert aside.parts["older_answers"] < 0, "what does not answer itself says nothing of that"
     other = changes.evidence(*asked, "Aino gave up sugar and has the cello at 17:00.", poor, common, common, 0)
     assert other.total < changes.ENOUGH
 

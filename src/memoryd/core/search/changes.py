@@ -99,7 +99,8 @@ def evidence(
     if logits.older is not None and logits.older >= _ANSWERS and has_asked_value(asked, old, new, common):
         found |= {"asked_value": 1.0}
     parts = dict((*_read(logits, signs=signs), *found.items(), *_unlinked(logits, found, between)))
-    if new.changes and about["old_value"]:  # it says what became of that, however poorly that answered
+    better = logits.older is not None and logits.newer is not None and logits.newer > logits.older
+    if better and new.changes and about["old_value"]:  # it says what became of that, however poorly that answered
         parts |= {"older_answers": max(parts.get("older_answers", 0.0), 0.0), "better_answer": 0.0}
     if sum(parts.values()) >= least:
         parts |= _off_the_point(asked, old, new, logits, found)
