@@ -17,6 +17,7 @@ from memoryd.api.parts import MemoryGraph, MemoryTurns, MemoryVault
 from memoryd.api.tools import RecalledHit, RecordFields
 from memoryd.core.journal.view import ShownTurn
 from memoryd.core.memories.vault import KeyedChange
+from memoryd.core.search import ranking
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.toolsets import TOOLSETS
 from tests.clients import PATIENCE, environment
@@ -148,6 +149,20 @@ def test_a_budget_counts_the_text_of_hits_and_a_limit_their_number(memory: Memor
     assert len(memory.recall(question, token_budget=1)) == 1
     assert len(memory.recall(question, token_budget=20)) == 2
     assert len(memory.recall(question, limit=2)) == 2
+
+
+def test_what_is_only_related_does_not_outweigh_the_hits(memory: Memory) -> None:
+    for number in range(12):
+        memory.store(f"Budget report {number}.")
+    for number in range(3):
+        memory.store(
+            f"Report {number} of the budget committee: " + "every figure was read aloud, and all agreed. " * 10
+        )
+    hits = memory.recall("budget report", token_budget=5_000)
+    related = [hit["content"] for hit in hits if hit.get("related")]
+    assert related
+    assert max(map(len, related)) < 100, "the long ones take more than all that bears on the question"
+    assert len(hits) - len(related) == ranking.RECALL.keep
 
 
 def test_a_hit_is_plain_and_says_why_on_request(memory: Memory) -> None:

@@ -82,7 +82,10 @@ QUERIES = st.lists(
         ("call get_user_profile", '"call" OR "get_user_profile"'),
         ('"getUserProfile now"', '"getuserprofile now"'),
         ("getUser*", '"getuser"*'),
-        ("URLs of BS14RH in HTTP", '"urls" OR "bs14rh" OR "http"'),
+        ("URLs of 9f86d081884c in HTTP", '"urls" OR "9f86d081884c" OR "http"'),
+        ("NE650", '"ne650" OR "n e650" OR "ne 650" OR "ne6 50" OR "ne65 0"'),
+        ("LY44B", '"ly44b" OR "l y44b" OR "ly 44b" OR "ly4 4b" OR "ly44 b" OR "ly 44 b"'),
+        ("K12AB L12AB M12AB N12AB", '"k12ab" OR "l12ab" OR "m12ab" OR "n12ab"'),  # as in a log
         ("ﾃﾞｰﾀ か\u3099く", '"デー" OR "ータ" OR "がく"'),  # half-width and decomposed letters
         ("กรุงเทพ", '"กร" OR "รง" OR "งเ" OR "เท" OR "ทพ"'),  # without vowel signs
         ("葛\U000e0100城", '"葛城"'),

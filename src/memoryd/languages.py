@@ -27,6 +27,8 @@ ENGLISH_WORD = 1.0
 """What a frequent word of English speaks for it."""
 
 _WORD = re.compile(r"[^\W\d_]+")
+_CODE = re.compile(r"[\w./+-]*\d[\w./+-]*")
+"""What has a digit, whose letters are no words: `NE65`, `HL-L2350DW`, `14ce5f59`."""
 _ENDINGS = re.compile("(?:'s|s|es|ed|d|ing|ly|er)$")
 
 
@@ -56,8 +58,9 @@ def _english(read: str) -> float:
     """Return how much what is read of a text speaks for English, or below 0 against it."""
     if not is_latin(read):
         return -math.inf
-    words = _WORD.findall(" ".join([read, *within_names(read)]).lower())
-    return sum(map(_evidence, words)) if words else math.inf
+    words = _WORD.findall(_CODE.sub(" ", " ".join([read, *within_names(read)])))
+    found = sum(_evidence(word.lower()) for word in words)
+    return found if found or not all(map(str.isupper, words)) else math.inf  # `TCP 4370` has no word
 
 
 def _evidence(word: str) -> float:

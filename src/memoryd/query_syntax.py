@@ -7,7 +7,18 @@ from itertools import accumulate, pairwise
 from typing import Literal
 
 from memoryd.languages import asked_words
-from memoryd.text import SIGNS, STOP_WORDS, TYPED, composed, ends_run, is_letter, respelled, within_names, words
+from memoryd.text import (
+    SIGNS,
+    STOP_WORDS,
+    TYPED,
+    composed,
+    ends_run,
+    is_letter,
+    respelled,
+    within_codes,
+    within_names,
+    words,
+)
 
 SHOUTED = 3  # words in capitals; more than that, two of them adjacent, are a sentence rather than operators
 _TOKEN = re.compile(  # a quote after a digit does not open a phrase: it means inches
@@ -150,10 +161,12 @@ def typed_query(text: str) -> WordQuery | None:
 def literal_query(text: str) -> WordQuery | None:
     """Return a query for any of the content words of a text, or None if it has no words.
 
-    The words within an identifier are a phrase: `getUserProfile` finds `get_user_profile`, too, and not every user.
+    The words within an identifier are a phrase: `getUserProfile` finds `get_user_profile`, too, and not every user; and
+    `NE650AP` finds `NE65 0AP`.
     """
     asked = asked_words(text)
-    terms = [[term] for term in asked + respelled(" ".join(asked))] + [words(parts) for parts in within_names(text)]
+    terms = [[term] for term in asked + respelled(" ".join(asked))]
+    terms += [words(parts) for parts in [*within_names(text), *within_codes(asked)]]
     return WordQuery(_joined("OR", list(map(_phrase, terms)))) if terms else None
 
 

@@ -3,7 +3,7 @@
 import math
 import re
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 
 CHARACTERS_PER_TOKEN = 4
 # The first bytes of U+3000 to U+DFFF in UTF-8: counting these takes 0.1 ms for 10,000. In plain sentences OpenAI's
@@ -56,6 +56,9 @@ MARKS = (
     "\u1062-\u1064\u1067-\u106d\u1071-\u1074\u1082-\u108d\u108f\u109a-\u109d\u17b4-\u17d3\u17dd\u200b-\u200d\u2060"
     "\u302a-\u302f\u3099\u309a\ufe00-\ufe0f\uff9e\uff9f\U000e0100-\U000e01ef"
 )
+CODES = 3  # codes of a query that are also searched in parts
+_CODE = re.compile("(?=[a-z]*[0-9])(?=[0-9]*[a-z])[a-z0-9]{5,10}", re.IGNORECASE)  # longer ones are hashes
+_GROUP = re.compile("[a-z]+|[0-9]+", re.IGNORECASE)
 # Where the words of an identifier meet: `get|User`, `HTTP|Server`, `OAuth2|Client`; not `URLs`, nor `BS14RH`.
 _JOINT = re.compile("(?<=[a-z])(?=[A-Z])|(?<=[A-Za-z0-9])(?=[A-Z][a-z]{2})")
 _IDENTIFIER = re.compile("(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9]{2,63}(?![A-Za-z0-9])")  # a longer one is hardly a name
@@ -133,6 +136,22 @@ def within_names(text: str) -> list[str]:
         return []
     found = ((name, _JOINT.sub(" ", name)) for name in _IDENTIFIER.findall(text))
     return [parts for name, parts in found if parts != name]
+
+
+def within_codes(found: Sequence[str]) -> list[str]:
+    """Return how the codes among words may be written in parts: `NE650AP` as `NE65 0AP`, `LY4482B` as `LY 4482 B`.
+
+    None if there are more than CODES, as in a pasted log.
+    """
+    codes = [word for word in found if _CODE.fullmatch(word)]
+    return [parts for code in codes for parts in _split(code)] if len(codes) <= CODES else []
+
+
+def _split(code: str) -> Iterator[str]:
+    yield from (f"{code[:place]} {code[place:]}" for place in range(1, len(code)))
+    groups = _GROUP.findall(code)
+    if len(groups) > 2:
+        yield " ".join(groups)
 
 
 def respelled(text: str) -> list[str]:

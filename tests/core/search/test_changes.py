@@ -76,6 +76,26 @@ CHANGED = {
         "Odile works at the observatory.",
         "Odile left the observatory in May; she teaches in Graz now.",
     ),
+    "span of days": (
+        "Which days does Aino mind the phone?",
+        "The phone is with Aino from Friday to Sunday.",
+        "On-call phone: Aino has it from Monday to Wednesday, Torben has the weekends.",
+    ),
+    "old one leaves": (
+        "Who stands in for me at the clinic?",
+        "Runa stands in for me at the clinic.",
+        "At the clinic Ivo stands in for me; Runa is leaving for Graz.",
+    ),
+    "whole clause": (
+        "Who coxes the launch on Sunday?",
+        "Torben Lund coxes the safety launch on Sundays.",
+        "Torben's knee is bad, so it's Signe Holt in the safety launch on Sundays.",
+    ),
+    "end of a contract": (
+        "Who insures the boat?",
+        "Insurance of the boat: Nordhus, 412 euros.",
+        "Signed with Sparring for the boat; the Nordhus contract ends on 31 October.",
+    ),
     "a part of a name": (
         "What grows on the upper terrace at Wenlock Farm?",
         "The upper terrace at Wenlock Farm is planted with leeks.",
@@ -155,6 +175,16 @@ BOTH = {
         "The studio on the first floor costs 640 euros.",
         "The studio on the second floor costs 720 euros.",
     ),
+    "two spans": (
+        "What is added for a visit between 20:00 and midnight?",
+        "Visits between 20:00 and midnight cost 38 euros more.",
+        "Visits between midnight and 6:00 cost 44 euros more.",
+    ),
+    "two things done": (
+        "Who coxes the launch on Sunday?",
+        "Torben coxes the launch on Sundays.",
+        "Signe scrubs the launch on Sundays.",
+    ),
     "another subject": (
         "Which paint did we use for the fence?",
         "We painted the fence with larch oil.",
@@ -214,6 +244,7 @@ ASIDE = [
     ("Until when is it open in July?", "Until 17:00 it is open in July.", "April to June it is open until 21:30 now."),
     ("How is heron-02 renewed?", "Certbot renews heron-02.", "Since May kestrel-01 is renewed by hand."),
     ("How many parts has orders.made?", "Topic orders.made: 24 parts.", "Topic orders.gone has only 6 parts."),
+    ("When does it take calls?", "From 8:00 to 12:00 it takes calls.", "From 13:00 to 15:00 it is open to visitors."),
     ("What is the timeout of the pool?", "The pool's timeout is 5 s.", "The export overrides its timeout: 90 s."),
 ]  # fmt: skip
 """Questions with an answer, and a later text about another thing of the same owner, or about what took place once."""
@@ -221,25 +252,6 @@ ASIDE = [
 
 def test_what_is_about_another_thing_or_happened_once_changes_nothing() -> None:
     assert list(filter(is_change, ASIDE)) == []
-
-
-@pytest.mark.parametrize("text", [
-    "We sold the caravan.", "The caravan was sold to Ann.", "Ivo has outgrown his asthma.", "The fee was waived.",
-    "From September on a lesson costs 34 euros.", "From tomorrow on the gate stays shut.",
-    "The code has been 4410 since last week.", "They pushed our ferry back to 14:50.",
-    "Lisbon is off.", "Tom's divorce came through.", "The sale fell through.", "We left the Octavia in part exchange.",
-])  # fmt: skip
-def test_words_that_say_what_is_otherwise_than_before(text: str) -> None:
-    assert compared(text).changes
-
-
-@pytest.mark.parametrize("text", [
-    "Tickets are sold by the tourist office and at the door.", "Cakes are sold at the fair.",
-    "The house may be entered from four on the first day.", "The shop has been in the Weststrasse since 1998.",
-    "The lane is off the harbour road.", "The pitch is off limits.",
-])  # fmt: skip
-def test_words_that_only_look_like_it(text: str) -> None:
-    assert not compared(text).changes
 
 
 @pytest.mark.parametrize(("question", "older", "newer", "other"), [
@@ -264,18 +276,6 @@ def test_a_change_is_near_what_it_changes_among_other_facts() -> None:
         return changes.evidence(question, older, newer, READ, frequent=frequent, between=between).total
 
     assert total(0) > total(None) > total(10) > total(40)
-
-
-def test_words_of_change_alone_link_two_of_many_facts_hardly() -> None:
-    question, older = "When does Aino's school end?", "Aino's school ends at 15:20."
-    newer, weak = (
-        "Aino moved up to the Dolphins at the baths: 17:00.",
-        changes.Logits(older=9.3, newer=-1.9, matter=-1.0),
-    )
-    common = stems("Aino")
-    assert changes.evidence(question, older, newer, weak, common, common, 9).total < changes.ENOUGH
-    moved = "School ends at 14:50: the bell of Aino's class moved."
-    assert changes.evidence(question, older, moved, weak, common, common, 9).total >= changes.ENOUGH
 
 
 def test_whom_a_text_names_beside_those_of_the_question_does_not_keep_it_from_being_a_change() -> None:
@@ -317,6 +317,17 @@ def test_what_answers_far_better_or_what_did_not_answer_was_not_changed() -> Non
             changes.evidence(question, older, newer, logits).total
             < changes.evidence(question, older, newer, READ).total
         )
+
+
+def test_a_name_with_a_hyphen_or_a_day_from_which_on_is_no_condition() -> None:
+    question, older = "Who has the phone?", "Aino has the phone."
+    for newer, case in (
+        ("On-call phone: Torben has it.", False),
+        ("On call Torben has the phone.", True),
+        ("From 1 April Torben has the phone.", False),
+        ("From 13:00 to 15:00 Torben has the phone.", True),
+    ):
+        assert ("condition" in changes.evidence(question, older, newer, READ).parts) == case
 
 
 def test_a_change_of_something_else_is_none() -> None:
@@ -389,33 +400,6 @@ def test_a_word_that_says_which_one_is_meant_is_no_common_subject() -> None:
     assert other.total < changes.ENOUGH
     old, new = "The production dashboard has port 8443.", "In production the dashboard has port 9443 now."
     assert "same_subject" in changes.evidence(question, old, new, logits).parts
-
-
-def test_a_word_of_change_counts_for_what_its_sentence_is_about() -> None:
-    question, older = "Which port has the staging database?", "The staging database has port 5432."
-    aside = "Vault runs for the database team. New people are invited by mail, leavers are removed."
-    assert "change_words" not in changes.evidence(question, older, aside, READ).parts
-    about = "Vault runs for us. The staging database was moved behind a proxy."
-    assert changes.evidence(question, older, about, READ).parts["change_words"] == 1.2
-
-
-@pytest.mark.parametrize(
-    ("newer", "is_one"),
-    [
-        ("Accounts are deleted after 60 days without use.", False),
-        ("The pager is handed over on Mondays.", False),
-        ("Accounts of partners are never deleted.", False),
-        ("Slides are to be handed in on the 18th.", False),
-        ("The left door sticks.", False),
-        ("The lemonade sold out by ten.", False),
-        ("Accounts are deleted from now on.", True),
-        ("The pager was handed over to Aino.", True),
-        ("Aino left Gannet for a start-up.", True),
-        ("They sold the boat.", True),
-    ],
-)
-def test_what_is_done_again_and_again_is_no_change(newer: str, *, is_one: bool) -> None:
-    assert compared(newer).changes == is_one
 
 
 def test_the_first_word_of_a_text_is_beside_a_negation_only_if_there_is_one() -> None:

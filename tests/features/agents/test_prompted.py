@@ -109,6 +109,13 @@ def test_what_a_session_has_written_marks_what_it_changes(here: Engine) -> None:
     assert "6000" in recalled(here, ASKED, "reader")
 
 
+def test_a_change_comes_with_what_it_changes_however_poorly_it_answers(here: Engine) -> None:
+    memories(here).store("Race control is on VHF channel M1 (37A).")
+    memories(here).store("Ofcom wrote: race control has to be on M2.")
+    text = recalled(here, "On which VHF channel do we run the race?")
+    assert 0 <= text.find("M2") < text.find("(older, ")
+
+
 def test_turns_and_texts_like_orders_are_not_added(here: Engine) -> None:
     place = here.workspaces.find("default")
     here.store.write(place, lambda q: add(q, f"{ASKED}\n\nIt is port 1.", kind=Kind.INTERACTION, session_id="old"))

@@ -214,7 +214,8 @@ class Memories:
     ) -> list[Hit]:
         """Return what bears on a query, whole, best first: at most `limit`, of which `budget` tokens of text.
 
-        The best hit is returned whatever its length. For the rest see `recall`.
+        The best hit is returned whatever its length. What is only related has no more text than what bears on the
+        query. For the rest see `recall`.
         """
         allowed = self._allowed(tags, kinds, after, before)
         at = timestamp(moment(as_of)) if as_of else ""
@@ -224,11 +225,14 @@ class Memories:
         found = self._search.ranked(read, with_related=True)
         bearing = {hit.record.id for hit in found.best if hit.bears}
         kept: list[Hit] = []
+        spent, most = 0, budget
         for hit in chosen(found.best, budget / self._engine.settings.token_budget, query):
+            if kept and kept[-1].bears and not hit.bears:  # what is only related does not outweigh the hits
+                most = min(budget, 2 * spent)
             tokens = estimate_tokens(hit.record.body)
-            if len(kept) < limit and (not kept or tokens <= budget):
+            if len(kept) < limit and (not kept or spent + tokens <= most):
                 kept.append(hit)
-                budget -= tokens
+                spent += tokens
         self._noted(Briefing("", tuple(kept), 0, 0), bearing)
         return kept
 

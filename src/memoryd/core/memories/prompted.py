@@ -48,7 +48,7 @@ def bearing_on(scope: Scope, prompt: str, budget: int, session: str = "", but: C
 def bearing(
     search: Search, found: Found, session: str = "", but: Collection[str] = (), least: float = ranking.PROMPT.answering
 ) -> list[Hit]:
-    """Return the hits that bear on a query, best first: those with a logit of at least `least`.
+    """Return the hits that bear on a query, best first: those with a logit of at least `least`, and what changes them.
 
     What the agent has seen or written may still show that a hit is outdated; what reads like instructions may not.
     """
@@ -59,8 +59,10 @@ def bearing(
     safe = {key: one for key, one in found.records.items() if not reads_like_instructions(full_text(one))}
     hits = [hit for hit in found.hits if hit.record.id in safe and is_new(hit)]
     named = tuple(key for key in found.named if key in safe)
-    best = search.ranked(replace(found, hits=hits, records=safe, named=named)).best
-    return [hit for hit in best if is_new(hit) and hit.why.get("reranker", -math.inf) >= least]
+    best = list(filter(is_new, search.ranked(replace(found, hits=hits, records=safe, named=named)).best))
+    enough = {hit.record.id: hit for hit in best if hit.why.get("reranker", -math.inf) >= least}
+    changing = {hit.changed_by for hit in enough.values()}  # a change need not answer by itself
+    return [hit for hit in best if hit.record.id in enough or hit.record.id in changing]
 
 
 def _named(scope: Scope, hits: Sequence[Hit]) -> dict[str, str]:

@@ -12,6 +12,11 @@ from memoryd.core.search.contrasts import begins_with_name, first_stem, names
 from memoryd.text import STOP_WORDS
 
 _WHO = re.compile(r"(?:\w+ )?(?:who|whom|whose)\b", re.IGNORECASE)
+_ONE_OF = r"(?:\b(?:the|our|my|your|his|her|its|their)|['’]s)"
+_OFFICE = re.compile(
+    r"\b(?:elected|appointed|named|made|chosen|became|took over as|takes over as|sworn in as)"
+    r"(?: as)?(?: (?:the|our|a|an|new|next))* ([a-z]+)\b(?! of\b)"
+)
 _PERSON = re.compile(r"\b(?:I|[Ww]e|[Mm]y|[Oo]ur|[Nn]o ?body|[Nn]o one|[Ss]ome(?:body|one)|[Ee]very(?:body|one))\b")
 _TIME = r"""\b(?:noon|midnight|half\ past|quarter|o'clock
     |at\ (?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)
@@ -55,6 +60,17 @@ def has_asked_value(asked: ComparedText, old: ComparedText, new: ComparedText, c
     if not shared or _infrequent(asked, new) or not same_kind(old, new, next(asks, ())):
         return False
     return bool(shared - frozenset(common).union(choosing(), *map(names, (asked, old, new))))
+
+
+def takes_office(asked: ComparedText, old: ComparedText, new: ComparedText) -> bool:
+    """Return whether the newer text says who came into the office of `Who is the ...?`, of which there is one."""
+    if not _WHO.match(asked.text):
+        return False
+    known, texts = asked.content & old.content, f"{asked.text} {old.text}"
+    return any(
+        stem_of(office) in known and re.search(rf"{_ONE_OF} {office}\b", texts, re.IGNORECASE)
+        for office in _OFFICE.findall(new.text)
+    )
 
 
 def lacks_asked_value(asked: ComparedText, old: ComparedText, new: ComparedText) -> bool:

@@ -17,7 +17,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from memoryd.core.search.asked_values import has_asked_value, lacks_asked_value
+from memoryd.core.search.asked_values import has_asked_value, lacks_asked_value, takes_office
 from memoryd.core.search.compared import SENTENCE, YEAR, ComparedText, alignment, choosing, compared, negates, same_kind
 from memoryd.core.search.contrasts import PRONOUN, against, first_stem, opposite, stated_before
 
@@ -102,6 +102,9 @@ def evidence(
     if logits.older is not None and logits.older >= _ANSWERS and has_asked_value(asked, old, new, common):
         found |= {"asked_value": 1.0}
     parts = dict((*_read(logits, signs=signs), *found.items(), *_unlinked(logits, found, between)))
+    better = logits.older is not None and logits.newer is not None and logits.newer > logits.older
+    if better and new.changes and about["old_value"]:  # it says what became of that, however poorly that answered
+        parts |= {"older_answers": max(parts.get("older_answers", 0.0), 0.0), "better_answer": 0.0}
     if sum(parts.values()) >= least:
         parts |= _off_the_point(asked, old, new, logits, found)
         parts |= against(asked, old, new)
@@ -179,7 +182,8 @@ def _about(
     yield "old_value", _named(asked, old, new, common)
     shared = len((old.content & new.content).difference(common))
     yield "shares_words", 0.75 * shared / max(min(len(old.content), len(new.content)), 1)
-    yield "same_subject", 2.0 if (asked.telling & old.telling & new.telling).difference(frequent, choosing()) else 0.0
+    subject = (asked.telling & old.telling & new.telling).difference(frequent, choosing())
+    yield "same_subject", 2.0 if subject or takes_office(asked, old, new) else 0.0
 
 
 def _place(between: int | None, *, named: bool) -> float:

@@ -18,6 +18,8 @@ CHANGE = re.compile(
     |(?:rolled|took|taken|takes|turned|switched|put)\ [\w.-]+(?:\ [\w.-]+)?\ (?:back|off)|left\ (?=(?-i:[A-Z]))
     |stopped|dropped(?!\ out\b)|ended|quit|gave\ up|given\ up|resigned|retired|abandoned|scrapped
     |discontinued|deprecated
+    |(?:is|are|was|were)\ leaving|ran\ out(?!\ of\b)|lapsed
+    |(?:contract|licen[cs]e|lease|tenancy|subscription|membership|agreement)\ (?:ends|runs\ out|lapses|expires)
     |(?:has|have|had|he|she|they|who)\ left|left\ (?:us|the|for)|gone|removed|deleted|closed|shut\ down|expired
     |sold(?!\ (?:by|at|in|as|with|only|out|per|separately)\b)|died|outgr(?:ew|own)|abolished|lifted|waived
     |divorced?|broke\ up|split\ up|passed\ away|(?:fell|fallen)\ through|on\ hold|ported|part[ -]exchange|traded\ in

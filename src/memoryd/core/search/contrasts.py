@@ -35,15 +35,22 @@ _LEADING = STOP_WORDS | frozenset(
 _BEFORE = re.compile(
     r"\bfrom ([^,.;]{1,40}?) (?:to|into|over)\b|\binstead of ([^,.;]{1,40})|\brather than ([^,.;]{1,40})", re.IGNORECASE
 )
+_SPAN = re.compile(
+    r"\b(?:between|from) (\w[\w.:]*(?: [ap]\.?m\b)?) (?:and|to|until|till|through) (\w[\w.:]*(?: [ap]\.?m\b)?)",
+    re.IGNORECASE,
+)
+"""What holds between two times or other values: of two such spans each has a fact of its own."""
+_OF_DAY = re.compile(rf"\d{{1,2}}[:.]\d\d|noon|midnight|(?:{'|'.join(DAYS)})", re.IGNORECASE)
 _ONE_VALUE = re.compile(
     r"(?:the|our|my|your|his|her|their|its|[\w-]+['’]s|to)\b[^.;]{0,60}?(?:\bis\b|\bare\b|\bhave\b|\bruns on\b|=|:)",
     re.IGNORECASE,
 )
 """A text of the form `the code word is`, of which there is one; there may be several of `Lene is allergic to`."""
 _CONDITION = re.compile(
-    r"(?:In|For|During|At|On|With|If|When|While|Up to|Under|Unless|Except|Outside|Only|(?=\w+-only\b)"
+    r"(?!\w+-(?!only\b))(?:In|For|During|At|On|With|If|When|While|Up to|Under|Unless|Except|Outside|Only|(?=\w+-only\b)"
     r"|(?=(?:From )?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*"
-    r" (?:to|till|until|through)\b))\b([^,.]{1,30})"
+    r" (?:to|till|until|through)\b)|(?=(?:From|Between) \d\d?(?:[:.]\d\d)?(?: ?[ap]m)? (?:to|and|till|until|through)\b)"
+    r")\b([^,.]{1,30})"
 )
 _STEPS = frozenset("step part phas stag chapter volum episod section round day week".split())
 _CARDINALS = frozenset("one two thre four fiv six".split())
@@ -186,9 +193,12 @@ def _versions(one: ComparedText) -> set[str]:
 
 
 def stated_before(new: ComparedText) -> frozenset[str]:
-    """Return the stems of what the newer text says was before: `from 39 to 45`, `instead of 9`."""
-    found = " ".join(filter(None, (value for match in _BEFORE.finditer(new.text) for value in match.groups())))
-    return stems(found)
+    """Return the stems of what the newer text says was before: `from 39 to 45`, `instead of 9`.
+
+    Without a word of change `from Monday to Wednesday` is a span of time.
+    """
+    before = (value for match in _BEFORE.finditer(new.text) for value in match.groups() if value)
+    return stems(" ".join(value for value in before if new.changes or not _OF_DAY.fullmatch(value)))
 
 
 def _conditional(asked: ComparedText, old: ComparedText, new: ComparedText) -> bool:
@@ -203,6 +213,7 @@ def _contrast(asked: ComparedText, one: ComparedText, other: ComparedText) -> bo
     return bool(missing) and (
         _opposed(asked, one, other)
         or _other_number(asked, other, missing)
+        or _other_span(asked, one, other)
         or _other_attribute(asked, one, other, missing)
         or _other_name(asked, one, other, missing)
         or _other_identifier(asked, one, other)
@@ -234,6 +245,16 @@ def _other_number(asked: ComparedText, other: ComparedText, missing: Collection[
     return any(
         a == noun and b[:1].isdigit() and b != number for noun, number in numbered for a, b in pairwise(other.stems)
     )
+
+
+def _other_span(asked: ComparedText, one: ComparedText, other: ComparedText) -> bool:
+    """Return whether the question has `between 20:00 and midnight` where `other` has `between midnight and 6:00`."""
+    here, there = _spans(one.text) & _spans(asked.text), _spans(other.text)
+    return bool(here and there) and here.isdisjoint(there)
+
+
+def _spans(text: str) -> set[tuple[str, ...]]:
+    return {match.groups() for match in _SPAN.finditer(text.lower())}
 
 
 def _other_attribute(asked: ComparedText, one: ComparedText, other: ComparedText, missing: Collection[str]) -> bool:
@@ -304,14 +325,18 @@ def _other_name(asked: ComparedText, one: ComparedText, other: ComparedText, mis
 
 
 def _in_its_place(asked: ComparedText, one: ComparedText, other: ComparedText, missing: frozenset[str]) -> bool:
-    """Return whether two texts are the same sentence, but for other words in the place of one that is asked for."""
+    """Return whether two texts are the same sentence, but for other words in the place of one that is asked for.
+
+    Far more words than it are not in its place.
+    """
     missing -= {stem_of(token) for token in asked.tokens if token.endswith("ed")}  # is collected, is picked up
     if not missing or not alike(one, other, 0.5):
         return False
     for kind, start, end, start2, end2 in alignment(one, other).get_opcodes():
         instead = " ".join(other.tokens[start2:end2])
         change = CHANGE.search(" ".join(other.tokens[start2 : end2 + 1]))  # `left Acme` says more than `left`
-        asked_for = kind == "replace" and missing.intersection(one.stems[start:end])
+        in_place = kind == "replace" and end2 - start2 <= 2 * (end - start) + 1
+        asked_for = in_place and missing.intersection(one.stems[start:end])
         named = {stem for stem in other.stems[start2:end2] if not stem[:1].isdigit()}  # `allows 900` is one of `600`
         if asked_for and (named & other.content) - asked.content and not (change and change.start() < len(instead)):
             return True

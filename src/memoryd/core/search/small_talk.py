@@ -23,7 +23,10 @@ _WORD = re.compile(r"[^\W_]+(?:['\u0300-\u036f\u064b-\u0652\u0900-\u0963-][^\W_]
 
 _PHRASE = re.compile(
     r"\b(?:how are (?:you|things)(?: doing)?(?: today)?|how(?:'s| is) it going|what(?:'s| is) up"
-    r"|for (?:all )?(?:your|the) help|no (?:worries|problem)|(?:that )?makes sense|fair enough|nice one|ship it"
+    r"|(?:sounds?|looks?|seems|all) (?:good|right|fine|great)(?: (?:to me|here))?|that(?:'s| is)? works|that'll do"
+    r"|(?:go for|forget) it|will do|roger that|ever so (?:much|kind)|my bad|one (?:sec|moment)|let me think|why not"
+    r"|happy birthday|you(?:'re| are) a (?:star|legend|hero)|for (?:all )?(?:your|the) help"
+    r"|no (?:worries|problem)|(?:that )?makes sense|fair enough|nice one|ship it"
     r"|(?:i )?(?:like|love) it|(?:see|talk to) you(?: later| soon| tomorrow)?|you(?:'re| are) the best|you rock"
     r"|(?:glad|happy) to help|you(?:'re| are) welcome|approved|let's go|go on|works for me)\b"
     r"|(?<!\w)(?:<3+|[:;=]['-]?[dpo3()])(?!\w)"

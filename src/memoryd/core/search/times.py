@@ -167,6 +167,20 @@ def _named_day(found: re.Match[str], now: datetime) -> Bounds:
     return _unit(now, "day", back)
 
 
+def _day_of_week(found: re.Match[str], now: datetime) -> Closed:
+    """Return a day of this week or of the last one."""
+    monday = _unit(now, "week", int(found["which"].lower() == "last"))[0]
+    day = monday + timedelta(days=DAYS.index(found["day"].lower()))
+    return day, day + timedelta(days=1)
+
+
+def _weekdays_ago(found: re.Match[str], now: datetime) -> Bounds:
+    """Return such a day so many of them back: of `two Fridays ago` the last one counts, unless that is today."""
+    latest = _weekday(found, now)
+    least, most = _numbers(found["number"])
+    return latest[0] - timedelta(days=7 * (most - 1)), latest[1] - timedelta(days=7 * (least - 1))
+
+
 def _part_of_day(found: re.Match[str], now: datetime) -> Bounds:
     day = _day(now, int(found["which"].lower() != "this"))
     first, last = HOURS[found["part"].lower()]
@@ -175,6 +189,14 @@ def _part_of_day(found: re.Match[str], now: datetime) -> Bounds:
 
 def _this_or_last(found: re.Match[str], now: datetime) -> Bounds:
     return _unit(now, found["unit"].lower(), int(found["which"].lower() == "last"))
+
+
+def _before_last(found: re.Match[str], now: datetime) -> Bounds:
+    """Return the day of the week, the week or the month before the last one."""
+    if unit := found["unit"]:
+        return _unit(now, unit.lower(), 2)
+    begin, end = _weekday(found, now)
+    return begin - timedelta(days=7), end - timedelta(days=7)
 
 
 def _of_month(found: re.Match[str], now: datetime) -> Bounds:
@@ -216,9 +238,19 @@ def _lately(found: re.Match[str], now: datetime) -> Bounds:
     return month.replace(day=min(now.day, monthrange(month.year, month.month)[1])), None
 
 
-def _weekday(found: re.Match[str], now: datetime) -> Bounds:
+def _last_fortnight(_found: re.Match[str], now: datetime) -> Bounds:
+    return _day(now, 14), None
+
+
+def _weekday(found: re.Match[str], now: datetime) -> Closed:
     """Return the last such day before today."""
     return _unit(now, "day", (now.weekday() - DAYS.index(found["day"].lower()) - 1) % 7 + 1)
+
+
+def _month_of_this_or_last(found: re.Match[str], now: datetime) -> Closed:
+    """Return a month of this year or of the last one."""
+    back = 12 * (found["which"].lower() == "last")
+    return _unit(now, "month", now.month - _month_number(found["month"]) + back)
 
 
 def _month_of_year(found: re.Match[str], now: datetime) -> Closed:
@@ -233,7 +265,7 @@ def _year(found: re.Match[str], now: datetime) -> Bounds | None:
     return _unit(now, "year", now.year - year) if FIRST_YEAR <= year <= now.year else None
 
 
-def _date(found: re.Match[str], now: datetime) -> Bounds | None:
+def _date(found: re.Match[str], now: datetime) -> Closed | None:
     """Return a day, without a year the last one that has begun; None if there is no such day."""
     month, day = found["month"], int(found["day"])
     number = int(month) if month.isdecimal() else _month_number(month)
@@ -241,6 +273,24 @@ def _date(found: re.Match[str], now: datetime) -> Bounds | None:
     if not (1 <= number <= 12 and 1 <= day <= monthrange(year, number)[1]):
         return None
     return _unit(now.replace(year=year, month=number, day=day), "day", 0)
+
+
+def _dates(found: re.Match[str], now: datetime) -> Bounds | None:
+    """Return the days from one to another of a month; None if that ends before it begins."""
+    last = _date(found, now)
+    back = int(found["day"]) - int(found["begin"])
+    if last is None or not 0 <= back < int(found["day"]):
+        return None
+    return last[0] - timedelta(days=back), last[1]
+
+
+def _day_of_month(found: re.Match[str], now: datetime) -> Bounds | None:
+    """Return such a day of this month, or of the one before if this one has not come to it; None if that has none."""
+    day = int(found["day"])
+    month = _month(now, int(day > now.day))
+    if not 1 <= day <= monthrange(month.year, month.month)[1]:
+        return None
+    return _unit(month.replace(day=day), "day", 0)
 
 
 # how they are written ------------------------------------------------------------------------------------------------
@@ -254,12 +304,14 @@ PARTS = {
     "N": rf"(?P<number>\d{{1,3}}|{'|'.join(NUMBERS)}|(?:a )?(?:few|couple of|couple)|several|(?<!half )an?)",
     "UNIT": r"(?P<unit>minute|hour|day|week|month|year)s?",
     "WEEKDAY": rf"(?P<day>{'|'.join(DAYS)})(?! (?:morning|afternoon|evening|night)s\b)",
+    "ANY_DAY": rf"(?:{'|'.join(DAYS)})",
     "MONTH": rf"(?P<month>{_ALL})(?-i:(?! [A-Z][a-z]))",  # not in `March Networks`
     "MONTH_OF_DATE": rf"(?P<month>{_ALL}|(?:{_SHORT}|sept)\b\.?)",
     # `may` and `march` are words, and `dec` and `oct` functions, unless they are written as names
     "MONTH_AS_NAME": rf"(?P<month>(?-i:March|May|(?:{_SHORT.title()}|Sept)\b\.?)"
     rf"|{'|'.join(month for month in MONTHS if month not in ('march', 'may'))})",
     "NTH": r"(?P<day>\d\d?)(?:st|nd|rd|th)?",
+    "BEGIN": r"(?P<begin>\d\d?)(?:st|nd|rd|th)?\s*(?:to|and|until|till|through|-|–)\s*",
     "YEAR": r"(?P<year>(?:19|20)\d\d)",
     "NOT_OF": r"(?! of\b)",  # `the last week of the trip`
     "NOT_SOME": r"(?! ?(?:ms|px|k|[kmgt]i?b)\b| (?!(?:was|is|has|does)\b)[a-z]+s\b)",  # `in 2000 requests`
@@ -268,13 +320,21 @@ PARTS = {
 CLEAR: Rules = {
     r"<YEAR>-(?P<month>\d\d)-(?P<day>\d\d)": _date,
     r"(?P<day>\d\d?)\.(?P<month>\d\d?)\.<YEAR>": _date,
+    r"(?:between )?<BEGIN><NTH>(?: of)? <MONTH_AS_NAME>(?:,? <YEAR>)?": _dates,
+    r"(?:between )?<MONTH_AS_NAME> <BEGIN><NTH>(?:,? <YEAR>)?": _dates,
     r"<NTH>(?: of)? <MONTH_AS_NAME>(?:,? <YEAR>)?": _date,
     r"(?!(?-i:May) \d\d? [a-z])<MONTH_AS_NAME> <NTH>(?:,? <YEAR>)?": _date,  # not `May 3 replicas fail?`
     r"(?P<last>)<MONTH_AS_NAME>(?:,| of)? <YEAR>": _month_of_year,
     r"(?P<last>last) <MONTH>(?P<year>)": _month_of_year,
+    r"<WEEKDAY>,? (?:of )?(?P<which>this|last) week": _day_of_week,
+    r"(?P<which>this|last) week(?:'s| on|,)? <WEEKDAY>": _day_of_week,
     r"(?:last|this past) <WEEKDAY>": _weekday,
+    r"<N> (?P<day><ANY_DAY>)s ago": _weekdays_ago,
+    r"(?:the )?(?P<unit>)<WEEKDAY> before last": _before_last,
+    r"the (?P<unit>week|weekend|month|year) before last": _before_last,
     r"(?P<which>yesterday|this|last) (?P<part>morning|afternoon|evening|night)": _part_of_day,
     r"the day before yesterday|yesterday|today": _named_day,
+    r"<MONTH_AS_NAME>,? (?:of )?(?P<which>this|last) year": _month_of_this_or_last,
     r"(?P<which>this|last) (?P<unit>week|month|year|weekend)<NOT_OF>": _this_or_last,
     r"<N> <UNIT> ago": _ago,
     r"a fortnight ago": lambda _found, now: _unit(now, "week", 2),
@@ -285,16 +345,21 @@ LATELY: Rules = {
     r"(?:(?:in|over|within|during|for) )?(?:(?:the|these) )?(?:last|past) <N> <UNIT>": _lately,
     r"(?:in|over|within|during) the (?:last|past) (?P<number>)(?P<unit>hour|day|week|month|year)<NOT_OF>": _lately,
     r"the past (?P<number>)(?P<unit>week|month|year)<NOT_OF>": _lately,
+    r"(?:(?:in|over|within|during) )?(?:the|this) (?:last |past )fortnight<NOT_OF>": _last_fortnight,
     r"(?:on|at|over|during) the weekend<NOT_OF>": _weekend,
 }
 """Expressions with a preposition of their own."""
 ON: Rules = {
+    r"<WEEKDAY>,? (?:of )?(?P<which>this|last) week": _day_of_week,
+    r"(?:the )?(?P<unit>)<WEEKDAY> before last": _before_last,
+    r"(?:<ANY_DAY>,? )?(?:the )?<NTH>(?: of)? <MONTH_OF_DATE>(?:,? <YEAR>)?": _date,
+    r"(?:<ANY_DAY>,? )?<MONTH_OF_DATE> <NTH>(?:,? <YEAR>)?": _date,
+    r"(?:<ANY_DAY>,? )?the (?P<day>\d\d?)(?:st|nd|rd|th)(?=\s*(?:[?!.,;]|$))": _day_of_month,
     r"<WEEKDAY>": _weekday,
-    r"<NTH>(?: of)? <MONTH_OF_DATE>(?:,? <YEAR>)?": _date,
-    r"<MONTH_OF_DATE> <NTH>(?:,? <YEAR>)?": _date,
 }
 """Expressions that are clear after `on`."""
 IN: Rules = {
+    r"<MONTH>,? (?:of )?(?P<which>this|last) year": _month_of_this_or_last,
     r"(?P<last>)<MONTH>(?:(?:,| of)? <YEAR>)?": _month_of_year,
     r"<YEAR><NOT_SOME>": _year,
     r"Q(?P<quarter>[1-4])(?:(?: of)? <YEAR>)?": _quarter,
