@@ -67,7 +67,7 @@ class Words(ABC):
     def test_a_code_is_found_however_it_is_parted(self, store: Store, here: Workspace) -> None:
         lines = ["the club at NE65 0AP", "claim LY-4482-B is open", "NE65 and 9 0AP", "NE650AP in one word"]
         store.write(here, lambda q: [add(q, line) for line in lines])
-        assert words(store, here, "where is NE650AP") == [lines[3], lines[0]]
+        assert set(words(store, here, "where is NE650AP")) == {lines[0], lines[3]}
         assert words(store, here, "LY4482B") == [lines[1]]
 
     def test_words_are_found_by_their_stems(self, store: Store, here: Workspace) -> None:
