@@ -191,6 +191,29 @@ def test_a_text_that_changes_one_fact_hardly_changes_another() -> None:
     assert older(changes.ENOUGH + changes.ANOTHER) == ["first", "second"]
 
 
+@pytest.mark.parametrize(
+    ("older", "newer", "named"),
+    [
+        (
+            "Piano lessons are with Ms. Egger on Tuesdays at 16:00.",
+            "Piano is with Mr. Lindt on Thursdays at 17:15.",
+            True,
+        ),
+        ("Ebba drives the bus to the quarry.", "Nils drives the quarry bus since Ebba broke her arm.", True),
+        ("The choir has 31 singers.", "The choir's spring concert is on 9 May.", False),
+        ("The ferry to Hven leaves at 8:40.", "The ferry to Landskrona leaves at 9:05.", False),
+    ],
+)
+def test_a_text_may_replace_what_it_answers_in_other_words(
+    engine: Engine, request: pytest.FixtureRequest, older: str, newer: str, named: bool
+) -> None:
+    here = memories(engine, name=f"w{abs(hash(request.node.nodeid))}")
+    for text in [*BESIDE, older]:
+        here.store(text)
+    may_replace = here.store(newer, suggest=True).may_replace
+    assert [one.text for one in may_replace] == ([older] if named else [])
+
+
 @pytest.mark.parametrize(("points", "shown"), [(changes.POSSIBLE, True), (changes.POSSIBLE - 0.1, False)])
 def test_what_may_be_a_change_is_shown_beside_what_bears(points: float, shown: bool) -> None:
     def hit(key: str, *, bears: bool) -> Hit:

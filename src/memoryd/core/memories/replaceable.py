@@ -1,16 +1,21 @@
 """Which stored memories a new text may replace: a suggestion for the agent that stores it."""
 
-from dataclasses import dataclass
+import logging
+from dataclasses import dataclass, replace
 
 from memoryd.core.records import records, short_ids
 from memoryd.core.records.records import Embedded
 from memoryd.core.records.spaces import Route, routes
 from memoryd.core.scope import Scope
 from memoryd.core.search import changes, ranking
+from memoryd.core.search.changes import Evidence
 from memoryd.core.search.current import common_stems, is_statement, may_replace
+from memoryd.errors import ModelError
 from memoryd.excerpts import cut
 from memoryd.model import GENERAL, Filter, Kind, VectorSet
 from memoryd.store.base import Queries
+
+log = logging.getLogger(__name__)
 
 NEAR = 20  # memories nearest to a text that are compared with it
 NAMED = 3
@@ -30,30 +35,65 @@ class Replaceable:
 def by(scope: Scope, content: str, embedded: Embedded | None) -> tuple[Replaceable, ...]:
     """Return what a text that is about to be stored may replace, the likeliest first; nothing without its vector.
 
-    Memories with a key are left out: they are replaced under their key.
+    The cross-encoder, if it is loaded, reads the likeliest few. Memories with a key are left out: they are replaced
+    under their key.
     """
     embedder = scope.engine.helpers.embedder.get()
     if embedded is None or embedder is None or not is_statement(content):
         return ()
     route = next((route for route in routes(embedder) if route.own == embedded.model), None)
-    return scope.read(lambda queries: _by(scope, queries, content, embedded, route)) if route else ()
+    if route is None:
+        return ()
+    likely = []
+    for one in scope.read(lambda queries: _likely(scope, queries, content, embedded, route)):
+        total = one.evidence(content, _logit(scope, one.text, content)).total
+        if total >= changes.SUGGESTED:
+            likely.append((total, one))
+    best = [one for _, one in sorted(likely, key=lambda pair: -pair[0])]
+    room = ROOM // max(1, len(best)) - ID
+    return tuple(Replaceable(one.id, cut(" ".join(one.text.split()), room)) for one in best)
 
 
-def _by(scope: Scope, queries: Queries, content: str, embedded: Embedded, route: Route) -> tuple[Replaceable, ...]:
+@dataclass(frozen=True, slots=True)
+class _Near:
+    """A memory near a new text: the short form of its id, its text, their rescaled cosine, and the common stems."""
+
+    id: str
+    text: str
+    cosine: float
+    common: frozenset[str]
+
+    def evidence(self, content: str, logit: float | None = None) -> Evidence:
+        return may_replace(self.text, content, self.cosine, self.common, logit)
+
+
+def _likely(scope: Scope, queries: Queries, content: str, embedded: Embedded, route: Route) -> list[_Near]:
+    """Return the few memories that the new text likeliest replaces, as far as the words tell."""
     own = ranking.whole(embedded.vectors)
     allowed = Filter(kinds=(Kind.MEMORY,), session=scope.session)
     sets = [VectorSet(GENERAL, model) for model in route.others]
-    near = [one for part in scope.index.nearest(queries, sets, own, allowed, NEAR) for one in part]
-    found = records.fetch(queries, [key for key, _ in near], scope.session)
-    texts = {key: one.body for key, one in found.items() if not one.name and is_statement(one.body)}
+    found = [one for part in scope.index.nearest(queries, sets, own, allowed, NEAR) for one in part]
+    memories = records.fetch(queries, [key for key, _ in found], scope.session)
+    texts = {key: one.body for key, one in memories.items() if not one.name and is_statement(one.body)}
     common = common_stems(list(texts.values()), COMMON)
-    evidence = {
-        key: may_replace(texts[key], content, ranking.rescale(cosine, route.unrelated), common).total
-        for key, cosine in near
+    near = [
+        _Near(key, texts[key], ranking.rescale(cosine, route.unrelated), common)
+        for key, cosine in found
         if key in texts
-    }
-    enough = [key for key in evidence if evidence[key] >= changes.SUGGESTED]
-    likely = sorted(enough, key=lambda key: -evidence[key])[:NAMED]
-    short = short_ids.shorten(queries, likely)
-    room = ROOM // max(1, len(likely)) - ID
-    return tuple(Replaceable(short[key], cut(" ".join(texts[key].split()), room)) for key in likely)
+    ]
+    totals = {one.id: one.evidence(content).total for one in near}
+    likely = sorted((one for one in near if totals[one.id] >= changes.LIKELY), key=lambda one: -totals[one.id])[:NAMED]
+    short = short_ids.shorten(queries, [one.id for one in likely])
+    return [replace(one, id=short[one.id]) for one in likely]
+
+
+def _logit(scope: Scope, older: str, newer: str) -> float | None:
+    """Return the cross-encoder's logit of the newer text, asked with the older one; None if it cannot say now."""
+    reranker = scope.engine.helpers.reranker.get(0)
+    if reranker is None or not (reranker.reads(older) and reranker.reads(newer)):
+        return None
+    try:
+        return reranker.score(older, [newer])[0]
+    except ModelError as error:
+        log.warning("what it may replace is told by words alone: %s", error)
+        return None

@@ -158,11 +158,13 @@ class _Places:
             yield self._facts[other], float(near[other]), between if len(self._facts) >= TELLING else None
 
 
-def may_replace(older: str, newer: str, near: float, common: Collection[str] = ()) -> Evidence:
+def may_replace(
+    older: str, newer: str, near: float, common: Collection[str] = (), matter: float | None = None
+) -> Evidence:
     """Return the evidence that a text replaces an older one, whatever is asked; see `changes.may_replace`."""
     if is_foreign(older) or is_foreign(newer):
         return foreign_changes.may_replace(older, newer, near)
-    return changes.may_replace(older, newer, near, common)
+    return changes.may_replace(older, newer, near, common, matter)
 
 
 def states(record: Record) -> bool:
