@@ -95,5 +95,5 @@ def _logit(scope: Scope, older: str, newer: str) -> float | None:
     try:
         return reranker.score(older, [newer])[0]
     except ModelError as error:
-        log.warning("what it may replace is told by words alone: %s", error)
+        log.warning("what it may replace is judged by words alone: %s", error)
         return None
