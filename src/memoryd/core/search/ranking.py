@@ -100,8 +100,9 @@ class Profile:
     of those about another one 10 %."""
     doubtful: float = 0.0
     few: int = 3
-    """Below this best logit, this many facts bear on the query at most: of 30 questions with such a best one, the fact
-    that answers is among three in all but one, and what nothing answers has up to seven that share a name with it."""
+    """Of facts below this logit, only so many bear on the query that there are this many with all others. Of 30
+    questions with such a best one, the fact that answers is among three in all but one, and what nothing answers has up
+    to seven that share a name with it."""
     unsure: float = 20.0
     """The weight of the rescaled cosine, in logits, if nothing surely bears; then the logit counts half, since near the
     floor it says little; 15 to 40 are level. If something is sure, 10 costs .04 of R@1."""

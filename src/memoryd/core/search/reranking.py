@@ -151,8 +151,8 @@ class Reranking:
         bearing = ranking.bearing(lifted, profile)
         if not bearing:
             return self._nearest_hits(hits, legible, found)
-        if legible and max(lifted.values()) < profile.doubtful and not found.span:
-            bearing = self._few(bearing, hits, found)
+        if legible and not found.span:
+            bearing = self._few(bearing, lifted, hits, found)
         sure = [key for key in lifted if lifted[key] >= profile.sure]
         beside = self._beside(sure, found, hits)
 
@@ -166,11 +166,15 @@ class Reranking:
             replace(hit, bears=hit.record.id in bearing) for hit in hits if hit.record.id in bearing or related(hit)
         ]
 
-    def _few(self, bearing: Collection[str], hits: Sequence[Hit], found: Found) -> set[str]:
-        """Return the turns among the bearing records, and the first few of the others."""
-        turns = current.spoken(found.records)
+    def _few(
+        self, bearing: Collection[str], lifted: Mapping[str, float], hits: Sequence[Hit], found: Found
+    ) -> set[str]:
+        """Return the turns among the bearing records, what is not doubtful, and of the other facts the first few."""
+        profile, turns = self._profile, current.spoken(found.records)
+        clear = {key for key in bearing if key in turns or lifted[key] >= profile.doubtful}
         facts = [hit.record.id for hit in hits if hit.record.id in bearing and hit.record.id not in turns]
-        return turns.intersection(bearing).union(facts[: self._profile.few])
+        left = max(0, profile.few - sum(key in clear for key in facts))
+        return clear.union([key for key in facts if key not in clear][:left])
 
     def _nearest_hits(self, hits: Sequence[Hit], legible: Container[str], found: Found) -> list[Hit]:
         """Return the hits that are near a question of which the cross-encoder sees no answer.
