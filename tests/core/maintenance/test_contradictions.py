@@ -39,7 +39,7 @@ def one(tmp_path: Path, model_dir: Path) -> Iterator[Engine]:
 
 
 def opened(home: Path, models: Path, **more: str) -> Engine:
-    return Engine(Settings.read(environment(home, models, MEMORY_RERANKER="none", **more)), fetch=False)
+    return Engine(Settings.read(environment(home, models, **{"MEMORY_RERANKER": "none", **more})), fetch=False)
 
 
 def place(of: Engine, name: str = "default") -> Workspace:
@@ -65,6 +65,17 @@ def shown(of: Engine) -> list[tuple[str, str]]:
 
 
 # which pairs are shown -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reads", [False, True])
+def test_the_cross_encoder_leaves_out_what_is_about_something_else(
+    tmp_path: Path, model_dir: Path, reads: bool
+) -> None:
+    others = ("Wren's passport expires on 30 August 2029.", "The battery at Mill Lane was replaced, next in May 2029.")
+    with opened(tmp_path, model_dir, **({"MEMORY_RERANKER": "bundled"} if reads else {})) as of:
+        store(of, *others, *STAND_UP)
+        found = [(pair.older.body, pair.newer.body) for pair in surveyed(of).found]
+    assert found == ([STAND_UP] if reads else [STAND_UP, others])
 
 
 def test_a_fact_and_its_change_are_shown_newest_first_with_the_reason(one: Engine) -> None:

@@ -1,7 +1,7 @@
 """Pairs of memories that may contradict each other, found by vectors and words, for a person to judge."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -9,8 +9,10 @@ from memoryd.core.engine import Engine
 from memoryd.core.maintenance import verdicts
 from memoryd.core.maintenance.consolidation import Closeness, by_age, neighbours
 from memoryd.core.records import deduplication, records
-from memoryd.core.search import changes, current
+from memoryd.core.search import changes, current, matter
+from memoryd.core.search.changes import Evidence
 from memoryd.model import Filter, Kind, Record, Workspace
+from memoryd.models.rerankers import Reranker
 from memoryd.store.base import Queries
 
 RECENT = 500  # memories compared with their neighbours, the last changed ones
@@ -23,6 +25,7 @@ WHY: Mapping[str, str] = {
     "same_sentence": "is nearly the same sentence",
     "shares_words": "shares words",
     "near": "is close in meaning",
+    "same_matter": "is about the same matter",
 }
 """What speaks for a contradiction: what the newer one does."""
 
@@ -64,12 +67,36 @@ def survey(engine: Engine, workspace: Workspace) -> Survey:
         compare = partial(neighbours, index=engine.store.index, embedder=embedder, ids=batch)
         found, these = engine.store.read(workspace, compare)
         near, ids, compared = near | found, ids + batch, compared + len(these)
-    pairs = engine.store.read(workspace, lambda q: list(_contradictions(q, ids, near)))
+    engine.helpers.reranker.start()
+    likely = engine.store.read(workspace, lambda q: list(_likely(q, ids, near)))
+    pairs = _contradictions(likely, engine.helpers.reranker.get(engine.helpers.patience))
     newest_first = sorted(pairs, key=lambda pair: (pair.newer.created_at, pair.newer.id), reverse=True)
     return Survey(tuple(newest_first), compared, len(ids) == len(rows), degraded)
 
 
-def _contradictions(queries: Queries, ids: list[str], near: Closeness) -> Iterator[Contradiction]:
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two statements, how near they are, and the stems that many statements have."""
+
+    older: Record
+    newer: Record
+    near: float
+    common: frozenset[str]
+
+    def evidence(self, logit: float | None = None) -> Evidence:
+        return current.may_replace(self.older.body, self.newer.body, self.near, self.common, logit)
+
+
+def _contradictions(likely: Iterable[_Pair], reranker: Reranker | None) -> Iterator[Contradiction]:
+    """Yield those of the pairs that are about one matter, if the cross-encoder is there to tell."""
+    for one in likely:
+        found = one.evidence(matter.logit(reranker, one.older.body, one.newer.body))
+        if found.total >= changes.SUGGESTED:
+            why = tuple(WHY[part] for part, points in found.parts.items() if points > 0 and part in WHY)
+            yield Contradiction(one.older, one.newer, why)
+
+
+def _likely(queries: Queries, ids: list[str], near: Closeness) -> Iterator[_Pair]:
     """Yield the pairs of statements that may contradict, except those of which both are known to hold."""
     wanted = near.keys() - verdicts.held(queries)
     everything = records.fetch(queries, sorted({*ids, *(key for both in wanted for key in both)}), "")
@@ -78,6 +105,6 @@ def _contradictions(queries: Queries, ids: list[str], near: Closeness) -> Iterat
     for both in wanted:
         if both <= plain.keys():
             older, newer = by_age(*(plain[key] for key in both))
-            found = current.may_replace(older.body, newer.body, near[both], common)
-            if found.total >= changes.SUGGESTED and not deduplication.same(older.body, newer.body):
-                yield Contradiction(older, newer, tuple(WHY[part] for part in found.parts if part in WHY))
+            one = _Pair(older, newer, near[both], common)
+            if one.evidence().total >= changes.SUGGESTED and not deduplication.same(older.body, newer.body):
+                yield one

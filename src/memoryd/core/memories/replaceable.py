@@ -1,21 +1,17 @@
 """Which stored memories a new text may replace: a suggestion for the agent that stores it."""
 
-import logging
 from dataclasses import dataclass, replace
 
 from memoryd.core.records import records, short_ids
 from memoryd.core.records.records import Embedded
 from memoryd.core.records.spaces import Route, routes
 from memoryd.core.scope import Scope
-from memoryd.core.search import changes, ranking
+from memoryd.core.search import changes, matter, ranking
 from memoryd.core.search.changes import Evidence
 from memoryd.core.search.current import common_stems, is_statement, may_replace
-from memoryd.errors import ModelError
 from memoryd.excerpts import cut
 from memoryd.model import GENERAL, Filter, Kind, VectorSet
 from memoryd.store.base import Queries
-
-log = logging.getLogger(__name__)
 
 NEAR = 20  # memories nearest to a text that are compared with it
 NAMED = 3
@@ -44,9 +40,9 @@ def by(scope: Scope, content: str, embedded: Embedded | None) -> tuple[Replaceab
     route = next((route for route in routes(embedder) if route.own == embedded.model), None)
     if route is None:
         return ()
-    likely = []
+    likely, reranker = [], scope.engine.helpers.reranker.get()
     for one in scope.read(lambda queries: _likely(scope, queries, content, embedded, route)):
-        total = one.evidence(content, _logit(scope, one.text, content)).total
+        total = one.evidence(content, matter.logit(reranker, one.text, content)).total
         if total >= changes.SUGGESTED:
             likely.append((total, one))
     best = [one for _, one in sorted(likely, key=lambda pair: -pair[0])]
@@ -85,15 +81,3 @@ def _likely(scope: Scope, queries: Queries, content: str, embedded: Embedded, ro
     likely = sorted((one for one in near if totals[one.id] >= changes.LIKELY), key=lambda one: -totals[one.id])[:NAMED]
     short = short_ids.shorten(queries, [one.id for one in likely])
     return [replace(one, id=short[one.id]) for one in likely]
-
-
-def _logit(scope: Scope, older: str, newer: str) -> float | None:
-    """Return the cross-encoder's logit of the newer text, asked with the older one; None if it cannot say now."""
-    reranker = scope.engine.helpers.reranker.get(0)
-    if reranker is None or not (reranker.reads(older) and reranker.reads(newer)):
-        return None
-    try:
-        return reranker.score(older, [newer])[0]
-    except ModelError as error:
-        log.warning("what it may replace is judged by words alone: %s", error)
-        return None
