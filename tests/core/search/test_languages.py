@@ -234,6 +234,50 @@ def test_a_change_in_another_language_than_the_fact_comes_before_it(
     assert [hit.record.body for hit in hits if hit.changed_by] == [older] * (changed and len(hits) > 1)
 
 
+@pytest.mark.parametrize(
+    ("question", "older", "newer", "changed"),
+    [
+        (
+            "Mit wem verschicken wir Pakete?",
+            "We ship parcels with Falke Express.",
+            "We moved our parcels from Falke Express to Norla.",
+            True,
+        ),
+        (
+            "合唱団はどこで練習しますか？",
+            "The choir rehearses in the gym.",
+            "The choir now rehearses in the chapel.",
+            True,
+        ),
+        ("Quelle est la limite ?", "The retry limit is 5.", "The retry limit was cut to 3.", True),
+        (
+            "Welches Java braucht Version 3 des Importers?",
+            "Version 3 of the importer needs Java 11.",
+            "Version 4 of the importer moved to Java 17.",
+            False,
+        ),
+        (
+            "Wie ist der Code der Hintertür?",
+            "The code of the back door is 7719.",
+            "The front door has 3302 now.",
+            False,
+        ),
+    ],
+)
+def test_english_facts_asked_about_in_another_language_are_current_too(
+    engine: Engine, question: str, older: str, newer: str, changed: bool
+) -> None:
+    assert engine.helpers.reranker.get(60)
+    named = memories(engine, name=f"asked otherwise {older}")
+    for text in (older, newer):
+        named.store(text)
+    named.recall(question, 500)
+    engine.embedding.complete(lambda _: None)
+    hits = named.recall(question, 500).hits
+    assert (hits[0].record.body == newer) or not changed
+    assert [hit.record.body for hit in hits if hit.changed_by] == [older] * (changed and len(hits) > 1)
+
+
 def test_an_english_change_is_seen_before_it_can_be_compared_with_other_languages(engine: Engine) -> None:
     named = memories(engine, name="just stored")
     for text in (*GERMAN.strip().splitlines()[:5], "The book club meets on Tuesdays."):

@@ -141,6 +141,17 @@ def may_replace(
     return Evidence.of([*parts.items(), ("same_matter", read)])
 
 
+def asked_otherwise(
+    question: str, older: str, newer: str, near: float, common: Collection[str] = (), matter: float | None = None
+) -> Evidence:
+    """Return the evidence of `may_replace`, and against it, for a question in another language than both texts.
+
+    Of such a question only names and numbers tell anything, since these are written alike.
+    """
+    found = may_replace(older, newer, near, common, matter).parts
+    return Evidence.of([*found.items(), *against(compared(question), compared(older), compared(newer))])
+
+
 def _differences(
     old: ComparedText, new: ComparedText, near: float, common: Collection[str]
 ) -> Iterator[tuple[str, float]]:

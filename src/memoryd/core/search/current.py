@@ -63,6 +63,10 @@ class Pair:
         """Return whether the question or one of the texts is surely not English."""
         return any(map(is_foreign, (question, *self.texts)))
 
+    def asked_otherwise(self, question: str) -> bool:
+        """Return whether two English texts are asked about in another language."""
+        return is_foreign(question) and all(map(is_english, self.texts))
+
     def read(self, question: str) -> bool:
         """Return whether the cross-encoder reads the newer text: alone, or with the older one, if that is English."""
         return not self.foreign(question) or (is_english(question) and is_english(self.texts[1]))
@@ -78,6 +82,8 @@ class Pair:
             alike = not changes_across.differ(question, self.texts[1])
             logit = self.newer.why.get("reranker", newer) if alike else None
             found = changes_across.evidence(question, *self.texts, self.near, self.asked, logit)
+        elif self.asked_otherwise(question):
+            found = changes.asked_otherwise(question, *self.texts, self.near, self.common, matter)
         elif self.foreign(question):
             found = foreign_changes.evidence(question, *self.texts, self.near)
         else:

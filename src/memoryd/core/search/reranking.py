@@ -5,7 +5,7 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from memoryd.core.records.records import full_text, labels
-from memoryd.core.search import changes, current, ranking, times, unread
+from memoryd.core.search import changes, current, matter, ranking, times, unread
 from memoryd.core.search.candidates import Found, around, lengths, similarities
 from memoryd.core.search.changes import Evidence
 from memoryd.core.search.compared import stems
@@ -228,12 +228,13 @@ class Reranking:
             key = pair.newer.record.id
             if pair.read(found.query) and "reranker" not in pair.newer.why and key not in logits:
                 logits.update(self._read(reranker, {key: pair.newer}, found))
+            if pair.asked_otherwise(found.query):
+                return pair.evidence(found.query, matter=matter.logit(reranker, *pair.texts))
             if pair.foreign(found.query):
                 return pair.evidence(found.query, logits.get(key))
             evidence = pair.evidence(found.query, logits.get(key))
             if changes.ENOUGH - changes.READ / 2 <= evidence.total < changes.CERTAIN:
-                matter = self._asked(reranker, pair.texts[0], pair.texts[1:])  # of the newer one, asked with the older
-                evidence = pair.evidence(found.query, logits.get(key), next(iter(matter), None))
+                evidence = pair.evidence(found.query, logits.get(key), matter.logit(reranker, *pair.texts))
             return evidence
 
         return current.ordered(hits, current.pairs(hits, found, self._profile), judged, logits)
