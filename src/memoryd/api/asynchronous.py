@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from memoryd.api.memory import Memory
-from memoryd.api.parts import MemoryGraph, MemoryTurns, MemoryVault
+from memoryd.api.parts import MemoryGraph, MemoryPart, MemoryTurns, MemoryVault
 
 GivenP = ParamSpec("GivenP")
 ResultT = TypeVar("ResultT")
@@ -26,11 +26,15 @@ def in_thread(
     return call
 
 
-class AsyncVault:
-    """Texts under keys: the methods of `Memory.vault`, to be awaited."""
+class AsyncPart:
+    """A part of a Memory whose methods are awaited."""
 
-    def __init__(self, own: MemoryVault) -> None:
+    def __init__(self, own: MemoryPart) -> None:
         self._own = own
+
+
+class AsyncVault(AsyncPart):
+    """Texts under keys: the methods of `Memory.vault`, to be awaited."""
 
     set = in_thread(MemoryVault.set)
     get = in_thread(MemoryVault.get)
@@ -39,21 +43,15 @@ class AsyncVault:
     search = in_thread(MemoryVault.search)
 
 
-class AsyncTurns:
+class AsyncTurns(AsyncPart):
     """Turns of conversations: the methods of `Memory.turns`, to be awaited."""
-
-    def __init__(self, own: MemoryTurns) -> None:
-        self._own = own
 
     add = in_thread(MemoryTurns.add)
     list = in_thread(MemoryTurns.list)
 
 
-class AsyncGraph:
+class AsyncGraph(AsyncPart):
     """The graph: the methods of `Memory.graph`, to be awaited."""
-
-    def __init__(self, own: MemoryGraph) -> None:
-        self._own = own
 
     create_entities = in_thread(MemoryGraph.create_entities)
     add_observations = in_thread(MemoryGraph.add_observations)

@@ -9,9 +9,10 @@ from memoryd.core.engine import Engine
 from memoryd.core.maintenance import verdicts
 from memoryd.core.maintenance.consolidation import Closeness, by_age, neighbours
 from memoryd.core.records import deduplication, records
-from memoryd.core.search import changes, current, matter
-from memoryd.core.search.changes import Evidence
+from memoryd.core.search import changes, cross_encoder, current
+from memoryd.core.search.current import Couple
 from memoryd.model import Filter, Kind, Record, Workspace
+from memoryd.models.helpers import Helpers
 from memoryd.models.rerankers import Reranker
 from memoryd.store.base import Queries
 
@@ -67,36 +68,26 @@ def survey(engine: Engine, workspace: Workspace) -> Survey:
         compare = partial(neighbours, index=engine.store.index, embedder=embedder, ids=batch)
         found, these = engine.store.read(workspace, compare)
         near, ids, compared = near | found, ids + batch, compared + len(these)
-    engine.helpers.reranker.start()
+    helpers = engine.helpers
+    helpers.reranker.start()
     likely = engine.store.read(workspace, lambda q: list(_likely(q, ids, near)))
-    pairs = _contradictions(likely, engine.helpers.reranker.get(engine.helpers.patience))
+    pairs = _contradictions(likely, helpers, helpers.reranker.get(helpers.patience))
     newest_first = sorted(pairs, key=lambda pair: (pair.newer.created_at, pair.newer.id), reverse=True)
     return Survey(tuple(newest_first), compared, len(ids) == len(rows), degraded)
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """Two statements, how near they are, and the stems that many statements have."""
-
-    older: Record
-    newer: Record
-    near: float
-    common: frozenset[str]
-
-    def evidence(self, logit: float | None = None) -> Evidence:
-        return current.may_replace(self.older.body, self.newer.body, self.near, self.common, logit)
-
-
-def _contradictions(likely: Iterable[_Pair], reranker: Reranker | None) -> Iterator[Contradiction]:
+def _contradictions(
+    likely: Iterable[tuple[Record, Record, Couple]], helpers: Helpers, reranker: Reranker | None
+) -> Iterator[Contradiction]:
     """Yield those of the pairs that are about one matter, if the cross-encoder is there to tell."""
-    for one in likely:
-        found = one.evidence(matter.logit(reranker, one.older.body, one.newer.body))
+    for older, newer, couple in likely:
+        found = couple.evidence(cross_encoder.matter(helpers, reranker, couple.older, couple.newer))
         if found.total >= changes.SUGGESTED:
             why = tuple(WHY[part] for part, points in found.parts.items() if points > 0 and part in WHY)
-            yield Contradiction(one.older, one.newer, why)
+            yield Contradiction(older, newer, why)
 
 
-def _likely(queries: Queries, ids: list[str], near: Closeness) -> Iterator[_Pair]:
+def _likely(queries: Queries, ids: list[str], near: Closeness) -> Iterator[tuple[Record, Record, Couple]]:
     """Yield the pairs of statements that may contradict, except those of which both are known to hold."""
     wanted = near.keys() - verdicts.held(queries)
     everything = records.fetch(queries, sorted({*ids, *(key for both in wanted for key in both)}), "")
@@ -105,6 +96,6 @@ def _likely(queries: Queries, ids: list[str], near: Closeness) -> Iterator[_Pair
     for both in wanted:
         if both <= plain.keys():
             older, newer = by_age(*(plain[key] for key in both))
-            one = _Pair(older, newer, near[both], common)
-            if one.evidence().total >= changes.SUGGESTED and not deduplication.same(older.body, newer.body):
-                yield one
+            couple = Couple(older.body, newer.body, near[both], common)
+            if couple.evidence().total >= changes.SUGGESTED and not deduplication.same(older.body, newer.body):
+                yield older, newer, couple

@@ -1,14 +1,13 @@
 """Which stored memories a new text may replace: a suggestion for the agent that stores it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from memoryd.core.records import records, short_ids
 from memoryd.core.records.records import Embedded
 from memoryd.core.records.spaces import Route, routes
 from memoryd.core.scope import Scope
-from memoryd.core.search import changes, matter, ranking
-from memoryd.core.search.changes import Evidence
-from memoryd.core.search.current import common_stems, is_statement, may_replace
+from memoryd.core.search import changes, cross_encoder, ranking
+from memoryd.core.search.current import Couple, common_stems, is_statement
 from memoryd.excerpts import cut
 from memoryd.model import GENERAL, Filter, Kind, VectorSet
 from memoryd.store.base import Queries
@@ -40,31 +39,19 @@ def by(scope: Scope, content: str, embedded: Embedded | None) -> tuple[Replaceab
     route = next((route for route in routes(embedder) if route.own == embedded.model), None)
     if route is None:
         return ()
-    likely, reranker = [], scope.engine.helpers.reranker.get()
-    for one in scope.read(lambda queries: _likely(scope, queries, content, embedded, route)):
-        total = one.evidence(content, matter.logit(reranker, one.text, content)).total
+    likely, helpers = [], scope.engine.helpers
+    reranker = helpers.reranker.get()
+    for key, couple in scope.read(lambda queries: _likely(scope, queries, content, embedded, route)).items():
+        total = couple.evidence(cross_encoder.matter(helpers, reranker, couple.older, content)).total
         if total >= changes.SUGGESTED:
-            likely.append((total, one))
-    best = [one for _, one in sorted(likely, key=lambda pair: -pair[0])]
-    room = ROOM // max(1, len(best)) - ID
-    return tuple(Replaceable(one.id, cut(" ".join(one.text.split()), room)) for one in best)
+            likely.append((total, key, couple.older))
+    likely.sort(key=lambda one: -one[0])
+    room = ROOM // max(1, len(likely)) - ID
+    return tuple(Replaceable(key, cut(" ".join(text.split()), room)) for _, key, text in likely)
 
 
-@dataclass(frozen=True, slots=True)
-class _Near:
-    """A memory near a new text: the short form of its id, its text, their rescaled cosine, and the common stems."""
-
-    id: str
-    text: str
-    cosine: float
-    common: frozenset[str]
-
-    def evidence(self, content: str, logit: float | None = None) -> Evidence:
-        return may_replace(self.text, content, self.cosine, self.common, logit)
-
-
-def _likely(scope: Scope, queries: Queries, content: str, embedded: Embedded, route: Route) -> list[_Near]:
-    """Return the few memories that the new text likeliest replaces, as far as the words tell."""
+def _likely(scope: Scope, queries: Queries, content: str, embedded: Embedded, route: Route) -> dict[str, Couple]:
+    """Return the few memories that the new text likeliest replaces by words, by the short forms of ids."""
     own = ranking.whole(embedded.vectors)
     allowed = Filter(kinds=(Kind.MEMORY,), session=scope.session)
     sets = [VectorSet(GENERAL, model) for model in route.others]
@@ -72,12 +59,12 @@ def _likely(scope: Scope, queries: Queries, content: str, embedded: Embedded, ro
     memories = records.fetch(queries, [key for key, _ in found], scope.session)
     texts = {key: one.body for key, one in memories.items() if not one.name and is_statement(one.body)}
     common = common_stems(list(texts.values()), COMMON)
-    near = [
-        _Near(key, texts[key], ranking.rescale(cosine, route.unrelated), common)
+    couples = {
+        key: Couple(texts[key], content, ranking.rescale(cosine, route.unrelated), common)
         for key, cosine in found
         if key in texts
-    ]
-    totals = {one.id: one.evidence(content).total for one in near}
-    likely = sorted((one for one in near if totals[one.id] >= changes.LIKELY), key=lambda one: -totals[one.id])[:NAMED]
-    short = short_ids.shorten(queries, [one.id for one in likely])
-    return [replace(one, id=short[one.id]) for one in likely]
+    }
+    totals = {key: couple.evidence().total for key, couple in couples.items()}
+    likely = sorted((key for key in totals if totals[key] >= changes.LIKELY), key=lambda key: -totals[key])[:NAMED]
+    short = short_ids.shorten(queries, likely)
+    return {short[key]: couples[key] for key in likely}

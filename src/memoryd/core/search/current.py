@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -63,7 +63,7 @@ class Pair:
         """Return whether the question or one of the texts is surely not English."""
         return any(map(is_foreign, (question, *self.texts)))
 
-    def asked_otherwise(self, question: str) -> bool:
+    def is_asked_otherwise(self, question: str) -> bool:
         """Return whether two English texts are asked about in another language."""
         return is_foreign(question) and all(map(is_english, self.texts))
 
@@ -82,7 +82,7 @@ class Pair:
             alike = not changes_across.differ(question, self.texts[1])
             logit = self.newer.why.get("reranker", newer) if alike else None
             found = changes_across.evidence(question, *self.texts, self.near, self.asked, logit)
-        elif self.asked_otherwise(question):
+        elif self.is_asked_otherwise(question):
             found = changes.asked_otherwise(question, *self.texts, self.near, self.common, matter)
         elif self.foreign(question):
             found = foreign_changes.evidence(question, *self.texts, self.near)
@@ -164,13 +164,22 @@ class _Places:
             yield self._facts[other], float(near[other]), between if len(self._facts) >= TELLING else None
 
 
-def may_replace(
-    older: str, newer: str, near: float, common: Collection[str] = (), matter: float | None = None
-) -> Evidence:
-    """Return the evidence that a text replaces an older one, whatever is asked; see `changes.may_replace`."""
-    if is_foreign(older) or is_foreign(newer):
-        return foreign_changes.may_replace(older, newer, near)
-    return changes.may_replace(older, newer, near, common, matter)
+@dataclass(frozen=True, slots=True)
+class Couple:
+    """A text, and a newer one that may replace it, whatever is asked."""
+
+    older: str
+    newer: str
+    near: float
+    """Their rescaled cosine."""
+    common: frozenset[str]
+    """Stems of words that many of the texts have that are compared."""
+
+    def evidence(self, matter: float | None = None) -> Evidence:
+        """Return the evidence that the newer text replaces the older one; see `changes.may_replace`."""
+        if is_foreign(self.older) or is_foreign(self.newer):
+            return foreign_changes.may_replace(self.older, self.newer, self.near)
+        return changes.may_replace(self.older, self.newer, self.near, self.common, matter)
 
 
 def states(record: Record) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from memoryd.core.records.records import full_text, labels
-from memoryd.core.search import changes, current, matter, ranking, times, unread
+from memoryd.core.search import changes, cross_encoder, current, ranking, times, unread
 from memoryd.core.search.candidates import Found, around, lengths, similarities
 from memoryd.core.search.changes import Evidence
 from memoryd.core.search.compared import stems
@@ -132,11 +132,11 @@ class Reranking:
         for hit in hits:
             key = hit.record.id
             logit = lifted.get(key, least)
-            total, meaning = ranking.blend(logit, hit.why, hit.score, profile), max(0.0, near.get(key, 0.0))
-            if unsure and key in meant:
-                total += profile.unsure / 2 * meaning
-            elif unsure:
+            meaning = max(0.0, near.get(key, 0.0)) if unsure else 0.0
+            if unsure and key not in meant:
                 total = ranking.doubt(logit, meaning, hit.why, profile)
+            else:
+                total = ranking.blend(logit, hit.why, hit.score, profile) + profile.unsure / 2 * meaning
             scored.append(_scored(hit, logit, logits.get(key, meant.get(key)), total))
         return sorted(scored, key=lambda hit: -hit.score)
 
@@ -228,13 +228,15 @@ class Reranking:
             key = pair.newer.record.id
             if pair.read(found.query) and "reranker" not in pair.newer.why and key not in logits:
                 logits.update(self._read(reranker, {key: pair.newer}, found))
-            if pair.asked_otherwise(found.query):
-                return pair.evidence(found.query, matter=matter.logit(reranker, *pair.texts))
+            if pair.is_asked_otherwise(found.query):
+                return pair.evidence(found.query, matter=cross_encoder.matter(self._helpers, reranker, *pair.texts))
             if pair.foreign(found.query):
                 return pair.evidence(found.query, logits.get(key))
             evidence = pair.evidence(found.query, logits.get(key))
             if changes.ENOUGH - changes.READ / 2 <= evidence.total < changes.CERTAIN:
-                evidence = pair.evidence(found.query, logits.get(key), matter.logit(reranker, *pair.texts))
+                older, newer = pair.texts
+                matter = cross_encoder.logits(self._helpers, reranker, older, [newer])
+                evidence = pair.evidence(found.query, logits.get(key), next(iter(matter), None))
             return evidence
 
         return current.ordered(hits, current.pairs(hits, found, self._profile), judged, logits)
@@ -318,17 +320,10 @@ class Reranking:
 
     def _answers(self, reranker: Reranker, found: Found, texts: Sequence[str]) -> list[float]:
         """Return the cross-encoder's logit of each text, the best one if it reads the question in parts."""
-        asked = [self._asked(reranker, question, texts) for question in found.gist or (found.query,)]
+        asked = [
+            cross_encoder.logits(self._helpers, reranker, question, texts) for question in found.gist or (found.query,)
+        ]
         return [max(logits) for logits in zip(*asked, strict=False)]
-
-    def _asked(self, reranker: Reranker, question: str, texts: Sequence[str]) -> list[float]:
-        """Return the cross-encoder's logit of each text; none if it fails, and then it is absent for a while."""
-        try:
-            return reranker.score(question, texts)
-        except ModelError as error:
-            log.warning("not reranked: %s", error)
-            self._helpers.reranker.fail(str(error))
-            return []
 
     def _passage(self, text: str, chunks: Vector | None, found: Found) -> str:
         """Return the beginning of a text, or, if it was embedded in chunks, the chunk nearest to the question."""

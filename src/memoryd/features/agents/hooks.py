@@ -287,12 +287,12 @@ class Hooks:
             found_by = self._engine.choice(self._event.directory).found_by
             line = NEW.format(found_by) if found_by else self._engine.note_if_new(directory=self._event.directory)
             return f"{HEAD}{line}" if begins and line else ""
-        named = workspace.found_by or self._engine.note_if_new(workspace, self._grant)
         shown = [] if begins else self._notes.shown(workspace)
         room = budget - estimate_tokens(HEAD)
         memories = Memories(self._together(workspace))
         found = memories.context(None, room, but=frozenset(shown)) if room > 0 else None
-        if not found or not (found.hits or (begins and named)):
+        named = begins and (workspace.found_by or self._engine.note_if_new(workspace, self._grant))
+        if not found or not (found.hits or named):
             return ""
         self._shown = workspace, [*shown, *(hit.record.id for hit in found.hits)]
         return HEAD + found.text
