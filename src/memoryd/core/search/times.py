@@ -317,7 +317,12 @@ PARTS = {
     "NOT_SOME": r"(?! ?(?:ms|px|k|[kmgt]i?b)\b| (?!(?:was|is|has|does)\b)[a-z]+s\b)",  # `in 2000 requests`
 }
 
-CLEAR: Rules = {
+OF_WEEK: Rules = {
+    r"<WEEKDAY>,? (?:of )?(?P<which>this|last) week": _day_of_week,
+    r"(?:the )?(?P<unit>)<WEEKDAY> before last": _before_last,
+}
+"""Expressions of a day of the week that are clear by themselves, and more than that day after `on`."""
+CLEAR: Rules = OF_WEEK | {
     r"<YEAR>-(?P<month>\d\d)-(?P<day>\d\d)": _date,
     r"(?P<day>\d\d?)\.(?P<month>\d\d?)\.<YEAR>": _date,
     r"(?:between )?<BEGIN><NTH>(?: of)? <MONTH_AS_NAME>(?:,? <YEAR>)?": _dates,
@@ -326,11 +331,9 @@ CLEAR: Rules = {
     r"(?!(?-i:May) \d\d? [a-z])<MONTH_AS_NAME> <NTH>(?:,? <YEAR>)?": _date,  # not `May 3 replicas fail?`
     r"(?P<last>)<MONTH_AS_NAME>(?:,| of)? <YEAR>": _month_of_year,
     r"(?P<last>last) <MONTH>(?P<year>)": _month_of_year,
-    r"<WEEKDAY>,? (?:of )?(?P<which>this|last) week": _day_of_week,
     r"(?P<which>this|last) week(?:'s| on|,)? <WEEKDAY>": _day_of_week,
     r"(?:last|this past) <WEEKDAY>": _weekday,
     r"<N> (?P<day><ANY_DAY>)s ago": _weekdays_ago,
-    r"(?:the )?(?P<unit>)<WEEKDAY> before last": _before_last,
     r"the (?P<unit>week|weekend|month|year) before last": _before_last,
     r"(?P<which>yesterday|this|last) (?P<part>morning|afternoon|evening|night)": _part_of_day,
     r"the day before yesterday|yesterday|today": _named_day,
@@ -349,9 +352,7 @@ LATELY: Rules = {
     r"(?:on|at|over|during) the weekend<NOT_OF>": _weekend,
 }
 """Expressions with a preposition of their own."""
-ON: Rules = {
-    r"<WEEKDAY>,? (?:of )?(?P<which>this|last) week": _day_of_week,
-    r"(?:the )?(?P<unit>)<WEEKDAY> before last": _before_last,
+ON: Rules = OF_WEEK | {
     r"(?:<ANY_DAY>,? )?(?:the )?<NTH>(?: of)? <MONTH_OF_DATE>(?:,? <YEAR>)?": _date,
     r"(?:<ANY_DAY>,? )?<MONTH_OF_DATE> <NTH>(?:,? <YEAR>)?": _date,
     r"(?:<ANY_DAY>,? )?the (?P<day>\d\d?)(?:st|nd|rd|th)(?=\s*(?:[?!.,;]|$))": _day_of_month,
