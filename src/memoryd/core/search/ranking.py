@@ -76,6 +76,9 @@ class Profile:
     begun: float = -math.inf
     """If none of the head has this logit, nothing else is read. Of 378 prompts among 1,000 facts each gets the same
     with -9, and those that get nothing have 1.9 texts read on average, not 2.7."""
+    enough: float = math.inf
+    """If something has this logit, nothing else is read. Of 612 prompts about everyday facts, with 5 the same get
+    something, 344 right facts in place of 349 and 188 others in place of 226, in 85 ms in place of 112."""
     short: int = 500
     """Maximum characters of a text that is read beyond the head: one of 1,000 costs as much as three of 400."""
     most: int = 30
@@ -154,7 +157,9 @@ that happens to be in both weighs too much: on a team's graph 18 of 32 paraphras
 JOURNAL = Profile(same=math.inf)
 """Seed e asks for vector and words; the rest is as for memories, except that a turn that repeats another is kept."""
 
-PROMPT = Profile(literal=True, time=0.0, head=2, further=2, begun=-4.0, most=4, read=500, reading=2_000, answering=0.0)
+PROMPT = Profile(
+    literal=True, time=0.0, head=2, further=2, begun=-4.0, enough=5.0, most=4, read=500, reading=2_000, answering=0.0
+)
 """Prompt recall. An agent waits for it at every turn, so the cross-encoder reads less."""
 
 FAINT = 0.01
@@ -352,10 +357,11 @@ def doubt(logit: float, near: float, parts: Scores, profile: Profile) -> float:
 def promising(read: Sequence[str], logits: Scores, totals: Scores, profile: Profile) -> bool:
     """Return whether reading on may change the top hits, because the hits `read` last came close to the best.
 
-    If nothing answers so far, at most one more group is worth reading.
+    If nothing answers so far, at most one more group is worth reading; if something surely does, none may be.
     """
     close = max(totals[key] for key in read[-profile.further :]) >= max(totals.values()) - profile.reach
-    return close and max(logits.values()) >= (profile.begun if len(logits) <= profile.head else profile.sure)
+    least = profile.begun if len(logits) <= profile.head else profile.sure
+    return close and least <= max(logits.values()) < profile.enough
 
 
 def probability(total: float) -> float:
