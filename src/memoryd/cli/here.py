@@ -8,7 +8,7 @@ from typing import Any
 from memoryd.cli.frame import PLACE, command, note
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError
-from memoryd.settings import AUTO, Settings
+from memoryd.settings import AUTO, DEFAULT_WORKSPACE, Settings
 
 
 def command_here(function: Callable[..., None], *, asking: bool = False) -> Callable[..., None]:
@@ -43,6 +43,8 @@ def here(settings: Settings, *, asking: bool = False) -> Settings:
             if not asking:
                 return automatic
             where = "This project has" if choice.keys else "Outside of projects there is"
-            note(f"{where} no memory yet: the first one makes the workspace {choice.name!r}.")
+            unread = choice.keys and engine.workspaces.get(DEFAULT_WORKSPACE)
+            rest = f" What is in {DEFAULT_WORKSPACE} is not read here." if unread else ""
+            note(f"{where} no memory yet: the first one makes the workspace {choice.name!r}.{rest}")
             return settings.model_copy(update={"workspace": personal.name})
     return settings

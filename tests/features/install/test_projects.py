@@ -42,6 +42,7 @@ def test_projects_have_a_memory_each_and_commands_see_what_agents_see(
     asked = at_home("recall", "which english do I write?")
     assert "British" in asked.stdout, "what is about the user is known in a project without a memory"
     assert asked.stderr.startswith("This project has no memory yet: the first one makes the workspace 'blog'.")
+    assert "What is in default is not read here." in asked.stderr
     at_home("store", "The blog is built with Hugo.")
     assert at_home("workspace", "which").stdout.startswith("blog: ")
     assert "Hugo" in at_home("inspect", "--view", "recent").stdout
