@@ -80,7 +80,7 @@ def test_every_command_explains_itself(run: Run) -> None:
 
 def test_words_of_a_text_are_one_memory(run: Run) -> None:
     output = run("store", "The", "staging", "port", "is", "5433.", "--tag", "db", "--importance", ".9").stdout
-    (memory_id,) = re.findall(r"[0-9a-f-]{36}", output)
+    (memory_id,) = re.findall(r"Stored memory ([0-9a-f]{8})\.\n", output)
     (memory,) = json.loads(run("inspect", memory_id, "--json").stdout)["memories"]
     assert (memory["content"], memory["tags"], memory["importance"]) == ("The staging port is 5433.", ["db"], 0.9)
 
@@ -96,7 +96,7 @@ def test_recall_shows_text_and_id_or_what_agents_see(run: Run) -> None:
     memory_id = stored(run, "The staging port is 5433.", "--tag", "db")
     shown = run("recall", "staging", "port").stdout
     assert shown.startswith("- The staging port is 5433.\n")
-    assert memory_id in shown
+    assert shown.splitlines()[1].startswith(f"  {memory_id[:8]}  ")
     assert "#db" in shown
     assert "importance 0.5] The staging" in run("recall", "port", "--format", "list").stdout
     assert json.loads(run("recall", "port", "--json").stdout)["memories"][0]["id"] == memory_id
@@ -183,7 +183,7 @@ def test_forgetting_asks_first_unless_yes_is_given(run: Run) -> None:
     memory_id = stored(run, "to go", "--tag", "old")
     stored(run, "to stay")
     assert "--yes" in error_line(run("forget", memory_id, code=2))
-    assert memory_id in run("forget", "--tag", "old", "--dry-run").stdout
+    assert f"- {memory_id[:8]}: to go\n" in run("forget", "--tag", "old", "--dry-run").stdout
     assert re.search(r"total +2", run("inspect").stdout)
     assert run("forget", "--tag", "old", "--yes").stdout == "Forgot 1 memory.\n"
     assert run("forget", "--tag", "old", "--yes").stdout == "No memories match the criteria.\n"
@@ -464,8 +464,8 @@ def test_history_lists_changes_and_restore_undoes_them(run: Run) -> None:
     output = run("history").stdout
     assert "deleted memory: The office is in Berlin." in output
     assert output.endswith(" forget\n"), "by whom"
-    assert key in output
-    assert run("restore", key).stdout == f"Restored memory {key}: The office is in Berlin.\n"
+    assert f"\n  {key[:8]}  " in output
+    assert run("restore", key).stdout == f"Restored memory {key[:8]}: The office is in Berlin.\n"
     assert "Berlin" in run("recall", "office").stdout
     assert run("history").stdout == "There is nothing to undo.\n"
     assert "memoryd history" in error_line(run("restore", "nope", code=1))
@@ -473,10 +473,10 @@ def test_history_lists_changes_and_restore_undoes_them(run: Run) -> None:
 
 def test_a_dry_run_of_maintenance_shows_what_it_would_do(run: Run) -> None:
     older, newer = (stored(run, f"The user {negation} like tea.") for negation in ("doesn't", "does not"))
-    assert f"{newer} would be merged: The user does not like tea." in run("maintain", "--dry-run").stdout
+    assert f"{newer[:8]} would be merged: The user does not like tea." in run("maintain", "--dry-run").stdout
     (act,) = json.loads(run("maintain", "--json").stdout)["acts"]
     assert (act["ending"], act["gone"][0]["id"], act["by"]["id"]) == ("merged", newer, older)
-    assert f"{newer}  a duplicate with the same words" in run("history").stdout
+    assert f"{newer[:8]}  a duplicate with the same words" in run("history").stdout
     assert run("maintain").stdout == "There was nothing to do.\n"
     assert "--read-only" in error_line(run("--read-only", "maintain", code=2))
 

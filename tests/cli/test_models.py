@@ -107,8 +107,8 @@ def test_a_dry_run_lists_pairs_that_may_contradict(run: Run, model_dir: Path) ->
     result = run("maintain", "--dry-run", **models)
     first, second, why = result.stdout.splitlines()
     day = pair["newer"]["created_at"][:10]
-    assert first == f"- {newer} of {day} may replace: The stand-up moved to 10:15."
-    assert second == f"  {older} of {day}: The stand-up is at 09:45."
+    assert first == f"- {newer[:8]} of {day} may replace: The stand-up moved to 10:15."
+    assert second == f"  {older[:8]} of {day}: The stand-up is at 09:45."
     assert why.startswith("  speaks of a change, ")
     assert "1 pair may contradict" in result.stderr
     assert "contradictions" not in json.loads(run("maintain", "--json", **models).stdout)

@@ -39,7 +39,7 @@ def test_a_deleted_memory_cannot_be_restored_to_another_time(run: Run) -> None:
     run("forget", key, "--yes")
     deleted = json.loads(run("history", "--json").stdout)[0]
     assert "was deleted at" in error_line(run("restore", key, "--at", changed["at"], code=2))
-    assert run("restore", key, "--at", deleted["at"]).stdout == f"Restored memory {key}: Tea is black.\n"
+    assert run("restore", key, "--at", deleted["at"]).stdout == f"Restored memory {key[:8]}: Tea is black.\n"
     assert "no ISO 8601" in error_line(run("restore", key, "--at", "", code=2)).replace("not an", "no")
     assert "Tea is green." in run("restore", key, "--at", changed["at"].lower()).stdout
 

@@ -36,5 +36,5 @@ def test_no_width_loses_a_character(monkeypatch: pytest.MonkeyPatch, width: int)
 @pytest.mark.parametrize("separator", ["\n", "\r", "\x0b", "\x1c", "\x85", "\u2028"])
 def test_a_text_does_not_look_like_two_memories(capsys: pytest.CaptureFixture[str], separator: str) -> None:
     one = {"id": "1", "kind": "memory", "key": None, "type": "", "tags": (), "importance": 0.5, "access_count": 0}
-    show.cards([one | {"content": f"first{separator}- second", "created_at": TIME}], {})
+    show.cards([one | {"content": f"first{separator}- second", "created_at": TIME}], {"1": "1"}, {})
     assert capsys.readouterr().out.splitlines()[:2] == ["- first", "  - second"]

@@ -136,7 +136,7 @@ def test_restore_accepts_the_prefix_of_an_id(start: Start, home: Path) -> None:
     words = start()
     kept = words.store("The lamp is red.")
     words.ok("memory_forget", ids=[kept])
-    assert f"Restored memory {kept}" in run(home, "restore", kept[:8]).stdout
+    assert f"Restored memory {kept[:8]}: " in run(home, "restore", kept[:8]).stdout
     assert words.found("lamp") == ["The lamp is red."]
 
 

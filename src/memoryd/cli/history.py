@@ -1,5 +1,6 @@
 """Maintenance, the history of records, and how to undo changes."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -43,12 +44,16 @@ def maintain(
         demand_writable(settings, "maintain changes the memory")
     with Engine(settings, fetch=False) as engine:
         workspace = engine.workspace(make=False)
+        scope = Scope(engine, workspace)
         if configured(settings):
             exports.embed(engine)  # the language model is asked about similar memories, which takes vectors
         counted = CountingWriter() if dry_run else None
         done = list(scheduler.maintain(engine, workspace, lambda: False, dry_run=counted))
         faded = len(compaction.decayed(engine, workspace))
         survey = contradictions.survey(engine, workspace) if dry_run else None
+        shown = [memory for act in done for memory in (*act.gone, act.by)]
+        shown += [memory for pair in (survey.found if survey else ()) for memory in (pair.newer, pair.older)]
+        named = scope.shortened([memory.id for memory in shown])
     if as_json:
         acts = [_act(act) for act in done]
         asks = {"prompts": counted.prompts, "tokens": counted.tokens} if counted else {}
@@ -56,9 +61,9 @@ def maintain(
         show.as_json({"workspace": workspace.name, "dry_run": dry_run, "acts": acts, "decayed": faded, **asks, **pairs})
         return
     for act in done:
-        _print_act(act, would="would be " if dry_run else "")
+        _print_act(act, named, would="would be " if dry_run else "")
     if survey:
-        _print_survey(survey)
+        _print_survey(survey, named)
     if not (done or (survey and survey.found)):
         out.print("There is nothing to do." if dry_run else "There was nothing to do.")
     if faded:
@@ -80,10 +85,11 @@ def _act(act: Act) -> dict[str, object]:
     return {"ending": act.ending, "gone": gone, "by": by, "reason": act.reason}
 
 
-def _print_act(act: Act, would: str) -> None:
+def _print_act(act: Act, named: Mapping[str, str], would: str) -> None:
     for memory in act.gone:
-        show.verbatim(f"- {memory.id} {would}{act.ending}: {_short(memory.body)}")
-    show.verbatim(f"  into {act.by.id}: {_short(act.by.body)}", style="" if act.ending == "compacted" else "dim")
+        show.verbatim(f"- {named[memory.id]} {would}{act.ending}: {_short(memory.body)}")
+    style = "" if act.ending == "compacted" else "dim"
+    show.verbatim(f"  into {named[act.by.id]}: {_short(act.by.body)}", style=style)
     show.verbatim(f"  {act.reason}", style="dim")
 
 
@@ -95,12 +101,12 @@ def _pair(pair: Contradiction) -> dict[str, object]:
     return {"newer": newer, "older": older, "why": list(pair.why)}
 
 
-def _print_survey(survey: Survey) -> None:
+def _print_survey(survey: Survey, named: Mapping[str, str]) -> None:
     """Print which pairs a person should judge, and what was not compared."""
     for pair in survey.found:
         newer, older = pair.newer, pair.older
-        show.verbatim(f"- {newer.id} of {day(newer.created_at)} may replace: {_short(newer.body)}")
-        show.verbatim(f"  {older.id} of {day(older.created_at)}: {_short(older.body)}", style="dim")
+        show.verbatim(f"- {named[newer.id]} of {day(newer.created_at)} may replace: {_short(newer.body)}")
+        show.verbatim(f"  {named[older.id]} of {day(older.created_at)}: {_short(older.body)}", style="dim")
         show.verbatim(f"  {', '.join(pair.why)}", style="dim")
     if survey.found:
         note(f"{counted(len(survey.found), 'pair')} may contradict. Judge them on the page (`memoryd ui`, Upkeep).")
@@ -119,24 +125,25 @@ def history(
 ) -> None:
     """List what was deleted, changed, merged, superseded or compacted, the latest first: all that can be restored."""
     with Engine(settings, fetch=False) as engine:
-        found = changes.entries(Graph(Scope(engine, engine.workspace(make=False))), limit)
+        scope = Scope(engine, engine.workspace(make=False))
+        found = changes.entries(Graph(scope), limit)
+        named = scope.shortened([key for entry in found for key in (entry.id, entry.successor) if key])
     if as_json:
         show.as_json(list(map(asdict, found)))
         return
     for entry in found:
-        _print_entry(entry)
+        _print_entry(entry, named)
     if not found:
         out.print("There is nothing to undo.")
 
 
-def _print_entry(entry: HistoryEntry) -> None:
+def _print_entry(entry: HistoryEntry, named: Mapping[str, str]) -> None:
     show.verbatim(f"- {entry.at}  {entry.what} {entry.kind}: {_short(entry.text)}")
     if entry.now is not None:
-        show.verbatim(
-            f"  now: {_short(entry.now)}" + (f"  ({entry.successor})" if entry.successor else ""), style="dim"
-        )
+        successor = f"  ({named[entry.successor]})" if entry.successor else ""
+        show.verbatim(f"  now: {_short(entry.now)}{successor}", style="dim")
     by = " ".join(filter(None, (entry.client, entry.tool)))
-    show.verbatim("  ".join(filter(None, (f"  {entry.id}", entry.reason, by and f"by {by}"))), style="dim")
+    show.verbatim("  ".join(filter(None, (f"  {named[entry.id]}", entry.reason, by and f"by {by}"))), style="dim")
 
 
 @command_here
@@ -157,7 +164,9 @@ def restore(
             f"{file} --to DIRECTORY` into a new directory, which --data-dir (MEMORY_DATA_DIR) then names."
         )
     with Engine(settings, fetch=False) as engine:
-        done = changes.restore(Graph(Scope(engine, engine.workspace(make=False))), ids, at)
+        scope = Scope(engine, engine.workspace(make=False))
+        done = changes.restore(Graph(scope), ids, at)
+        named = scope.shortened([one.id for one in done])
         if not as_json:
             exports.embed(engine)
     if as_json:
@@ -165,7 +174,7 @@ def restore(
         return
     for one in done:
         along = f" with {one.along} that belong to it" if one.along else ""
-        show.verbatim(f"Restored {one.kind} {one.id}{along}: {_short(one.text)}")
+        show.verbatim(f"Restored {one.kind} {named[one.id]}{along}: {_short(one.text)}")
 
 
 @command_here
@@ -185,6 +194,7 @@ def purge(
             alone = "Purging needs confirmation, and stdin is not a terminal. Add --yes."
             confirm("Remove this permanently? It cannot be undone.", alone, subjects)
         done = purging.purge(scope, ids)
+        named = scope.shortened([key for trace in done.traces for key in trace.holders])
     held = [one.holds for one in features.states(settings) if one.holds]
     if as_json:
         traces = [{"path": str(one.path), "text": one.text, "holders": list(one.holders)} for one in done.traces]
@@ -192,7 +202,7 @@ def purge(
             {"ids": list(done.ids), "proven": done.proven, "pieces": done.pieces, "traces": traces, "elsewhere": held}
         )
     else:
-        _print_purged(done)
+        _print_purged(done, named)
         for sentence in held:
             note(sentence)
     if done.traces:
@@ -200,14 +210,20 @@ def purge(
 
 
 def _print_subjects(scope: Scope, ids: list[str]) -> None:
-    for one in purging.subjects(scope, ids):
-        show.verbatim(f"- {one['kind']} {one['id']}: {_short(one['text'])}", err)
+    found = purging.subjects(scope, ids)
+    named = scope.shortened([one["id"] for one in found])
+    for one in found:
+        show.verbatim(f"- {one['kind']} {named[one['id']]}: {_short(one['text'])}", err)
 
 
-def _print_purged(done: Purged) -> None:
+def _print_purged(done: Purged, named: Mapping[str, str]) -> None:
     show.verbatim(f"Permanently removed {counted(len(done.ids), 'record')}.")
     for trace in done.traces:
-        why = f"also in {', '.join(trace.holders)}" if trace.holders else "purge does not change this file"
+        why = (
+            f"also in {', '.join(named[key] for key in trace.holders)}"
+            if trace.holders
+            else "purge does not change this file"
+        )
         note(f"{trace.path} still contains {trace.text!r}: {why}.")
     if done.proven:
         size = f"{done.size / 2**20:.1f} MB"

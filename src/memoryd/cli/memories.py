@@ -1,9 +1,11 @@
 """The commands store, recall, context, forget and inspect. They run the same tools that agents call."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
+from itertools import starmap
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,7 +20,15 @@ from memoryd.core.base.limits import TEXT
 from memoryd.core.engine import Engine
 from memoryd.core.memories import correction
 from memoryd.core.memories.correction import Correction
-from memoryd.core.memories.view import ForgottenMemories, InspectedMemories, RecalledMemories
+from memoryd.core.memories.memories import Stored
+from memoryd.core.memories.replaceable import Replaceable
+from memoryd.core.memories.view import (
+    ForgottenMemories,
+    InspectedMemories,
+    RecalledMemories,
+    StoredMemory,
+    stored_sentence,
+)
 from memoryd.core.records import short_ids
 from memoryd.core.records.records import origin
 from memoryd.core.scope import together
@@ -67,6 +77,10 @@ class Tools:
             return False
         return True
 
+    def shortened(self, ids: Collection[str]) -> dict[str, str]:
+        """Return the short form of each id."""
+        return together(self._engine, self._workspace).shortened(ids)
+
     def whole(self, ids: Sequence[str]) -> list[dict[str, Any]]:
         """Return memories with all fields."""
         found: list[dict[str, Any]] = []
@@ -85,13 +99,22 @@ class ServedTools(Tools):
 
     def run(self, name: str, **arguments: Any) -> Answer[Any]:
         """Run a tool there. Raise MemorydError."""
-        try:
-            self._service.send({"tool": name, "arguments": arguments})
-            answer = answered(self._service.receive())
-        except OSError as error:
-            raise UncertainError(f"The service ended during {name}: check whether it took effect. ({error})") from None
+        answer = self._asked(name, {"tool": name, "arguments": arguments})
         masked, notes = tuple(answer["masked"]), tuple(answer["notes"])
         return Answer(answer["result"], answer["text"], answer["figures"], masked=masked, notes=notes)
+
+    def shortened(self, ids: Collection[str]) -> dict[str, str]:
+        """Return the short form of each id. Raise MemorydError."""
+        named: dict[str, str] = self._asked("the command", {"shorten": list(ids)})["named"]
+        return named
+
+    def _asked(self, what: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the service's answer. Raise MemorydError."""
+        try:
+            self._service.send(request)
+            return answered(self._service.receive())
+        except OSError as error:
+            raise UncertainError(f"The service ended during {what}: check whether it took effect. ({error})") from None
 
     def use_meaning(self) -> bool:
         """Return True."""
@@ -147,10 +170,13 @@ def store(
         raise InvalidInputError(NOTHING)
     with opened(settings, make=True) as tools:
         tools.use_meaning()
-        stored = tools.run(
-            "memory_store", content=content, tags=tag, importance=importance, supersedes=supersedes or []
-        )
-        _print_answer(stored, as_json=as_json)
+        replaced = supersedes or []
+        answer = tools.run("memory_store", content=content, tags=tag, importance=importance, supersedes=replaced)
+        stored: StoredMemory = answer.result
+        named = tools.shortened([stored["id"], *replaced])
+        others = tuple(starmap(Replaceable, stored.get("may_replace", {}).items()))
+        done = Stored(named[stored["id"]], stored["status"], tuple(named[one] for one in replaced), others)
+        _print_answer(replace(answer, text=stored_sentence(done)), as_json=as_json)
 
 
 def _piped() -> str:
@@ -213,7 +239,8 @@ def recall(
             show.verbatim(UNSURE)
         scores = {memory["id"]: memory["score"] for memory in found["memories"]}
         changed = {memory["id"]: memory.get("changed_by") for memory in found["memories"]}
-        show.cards([{**one, "changed_by": changed[one["id"]]} for one in tools.whole(list(scores))], scores)
+        named = tools.shortened([*scores, *filter(None, changed.values())])
+        show.cards([{**one, "changed_by": changed[one["id"]]} for one in tools.whole(list(scores))], named, scores)
         if found["omitted"]:
             note(f"{found['omitted']} more were found; a larger --budget shows more of them.")
         if by_meaning and found["memories"] and (degraded := found.get("degraded")):
@@ -254,7 +281,7 @@ def inspect(
         if as_json:
             _print_answer(answer, as_json=True)
         else:
-            _print_inspected(result)
+            _print_inspected(result, tools)
         if missing := result.get("not_found"):
             raise _missing(missing, tools)
 
@@ -287,15 +314,17 @@ def edit(
         if content is None and tags is None and importance is None:
             raise InvalidInputError("Nothing to change. Give a text, --tag, --no-tags or --importance.")
         wanted = Correction(id=record_id, content=content, tags=tags, importance=importance)
-        done = correction.correct(together(engine, workspace), wanted)
+        scope = together(engine, workspace)
+        done = correction.correct(scope, wanted)
+        (named,) = scope.shortened(done.ids).values()
     if masked:
         note(secrets.masked_notice(masked))
     if as_json:
         show.as_json({"ids": list(done.ids), "changed_at": done.at})
     elif done.at:
-        show.verbatim(f"Corrected memory {done.ids[0]}. `memoryd restore {done.ids[0]} --at {done.at}` undoes it.")
+        show.verbatim(f"Corrected memory {named}. `memoryd restore {named} --at {done.at}` undoes it.")
     else:
-        show.verbatim(f"Memory {done.ids[0]} already is like that.")
+        show.verbatim(f"Memory {named} already is like that.")
 
 
 # forgetting ----------------------------------------------------------------------------------------------------------
@@ -327,7 +356,7 @@ def forget(
                     f"Forgetting needs confirmation, and stdin is not a terminal: {len(gone['ids'])} would be "
                     "forgotten. Add --yes to forget them, or --dry-run to see them."
                 )
-                confirm("Forget them?", sentence, partial(_print_forgettable, gone, PREVIEWED, err))
+                confirm("Forget them?", sentence, partial(_print_forgettable, tools, gone, PREVIEWED, err))
                 gone = _forgotten(tools, gone["ids"])
         alone = () if tag or query or before else ids or ()
         unknown = short_ids.unnamed(alone, gone["ids"])
@@ -335,7 +364,7 @@ def forget(
             show.as_json(gone)
         elif gone["ids"] or not unknown:
             if gone["dry_run"] and gone["ids"]:
-                _print_forgettable(gone, len(gone["ids"]))
+                _print_forgettable(tools, gone, len(gone["ids"]))
             else:
                 number = gone["forgotten"]
                 show.verbatim(f"Forgot {counted(number, 'memory', 'memories')}." if number else gone["message"])
@@ -366,7 +395,7 @@ def _print_answer(answer: Answer[Any], *, as_json: bool) -> None:
         show.verbatim(answer.text.replace("supersedes=[id]", "--supersedes ID"))
 
 
-def _print_inspected(result: InspectedMemories) -> None:
+def _print_inspected(result: InspectedMemories, tools: Tools) -> None:
     """Print a view of memory_inspect."""
     if "stats" in result:
         skipped = ("embedder", "reranker")  # a command that only counts loads no models; doctor does
@@ -374,16 +403,18 @@ def _print_inspected(result: InspectedMemories) -> None:
     elif "tags" in result:
         show.numbers(("tag", "records"), result["tags"].items())
     elif result["memories"]:
-        show.cards(result["memories"], {}, sys.maxsize if result["view"] == "ids" else show.SHOWN)
+        named = tools.shortened([one["id"] for one in result["memories"]])
+        show.cards(result["memories"], named, {}, sys.maxsize if result["view"] == "ids" else show.SHOWN)
     elif result["view"] != "ids":
         show.verbatim("No memories yet.")
 
 
-def _print_forgettable(result: ForgottenMemories, most: int, console: Console = out) -> None:
+def _print_forgettable(tools: Tools, result: ForgottenMemories, most: int, console: Console = out) -> None:
     """Print what would be forgotten, one line each, at most `most` lines."""
     ids, previews = result["ids"], result["preview"]
     show.verbatim(f"Would forget {counted(len(ids), 'memory', 'memories')}:", console)
+    named = tools.shortened(ids[:most])
     for one, text in list(zip(ids, previews, strict=True))[:most]:
-        show.verbatim(f"- {one}: {' '.join(text.split())}", console)
+        show.verbatim(f"- {named[one]}: {' '.join(text.split())}", console)
     if len(ids) > most:
         show.verbatim(f"... and {len(ids) - most} more", console)

@@ -36,8 +36,12 @@ def verbatim(text: str, console: Console = out, style: str = "") -> None:
         console.print(Text(printable(text), style=style), soft_wrap=True)
 
 
-def cards(memories: Sequence[Mapping[str, Any]], scores: Mapping[str, float], shown: int = SHOWN) -> None:
+def cards(
+    memories: Sequence[Mapping[str, Any]], named: Mapping[str, str], scores: Mapping[str, float], shown: int = SHOWN
+) -> None:
     """Print each memory with its text and relations, and a dim line with its id, date, importance, tags and score.
+
+    `named` has the short form of each id.
 
     Further lines of a text are indented: none looks like the beginning of another memory.
     """
@@ -46,18 +50,18 @@ def cards(memories: Sequence[Mapping[str, Any]], scores: Mapping[str, float], sh
         ties = f" [{'; '.join(memory['relations'])}]" if memory.get("relations") else ""
         text = line_of(memory["kind"], memory["key"], memory["type"], content)
         verbatim(f"- {indented(text + ties)}")
-        verbatim(f"  {_details(memory, scores)}", style="dim")
+        verbatim(f"  {_details(memory, named, scores)}", style="dim")
 
 
-def _details(memory: Mapping[str, Any], scores: Mapping[str, float]) -> str:
+def _details(memory: Mapping[str, Any], named: Mapping[str, str], scores: Mapping[str, float]) -> str:
     parts = [
-        memory["id"],
+        named[memory["id"]],
         memory["kind"] if memory["kind"] != "memory" else "",
         day(memory["created_at"]),
         f"importance {memory['importance']:g}",
         f"recalled {memory['access_count']}x" if memory["access_count"] else "",
         f"score {scores[memory['id']]:.2f}" if memory["id"] in scores else "",
-        f"changed by {memory['changed_by'][:8]}" if memory.get("changed_by") else "",
+        f"changed by {named[memory['changed_by']]}" if memory.get("changed_by") else "",
         " ".join(f"#{tag}" for tag in memory["tags"]),
     ]
     return "  ".join(part for part in parts if part)

@@ -12,10 +12,11 @@ from rich.text import Text
 
 from memoryd.cli import service, show
 from memoryd.cli.frame import FAILED, FILES, PLACE, AsJson, command, demand_writable, named, new_file, out, reported
-from memoryd.core.admin.audit import AuditFinding, findings
+from memoryd.core.admin.audit import JOURNAL, AuditFinding, findings
 from memoryd.core.admin.doctor import Diagnosis, Doctor
 from memoryd.core.base.clock import day
 from memoryd.core.engine import Engine
+from memoryd.core.scope import Scope
 from memoryd.core.transfer import migration
 from memoryd.core.workspaces.registry import ARCHIVED
 from memoryd.errors import InvalidInputError, MemorydError
@@ -86,22 +87,24 @@ def audit(settings: Settings, *, as_json: AsJson = False) -> None:
             chosen = [engine.workspace(make=False)]
         else:
             chosen = [workspace for workspace in engine.workspaces.all() if workspace.status != ARCHIVED]
+        scopes = {workspace.name: Scope(engine, workspace) for workspace in chosen}
         number = 0
         for number, finding in enumerate(findings(engine, chosen), 1):
-            _print_finding(finding, number, as_json=as_json)
+            _print_finding(scopes[finding.workspace], finding, number, as_json=as_json)
     if as_json:
         out.file.write("\n]\n" if number else "[]\n")
     elif not number:
         out.print(Text("Nothing was found.", style="green"))
 
 
-def _print_finding(finding: AuditFinding, number: int, *, as_json: bool) -> None:
+def _print_finding(scope: Scope, finding: AuditFinding, number: int, *, as_json: bool) -> None:
     """Print one finding, as soon as it is found: there may be very many."""
     if as_json:
         out.file.write((",\n" if number > 1 else "[\n") + json.dumps(finding.as_dict()))
         return
     what = f"{finding.where} {finding.predicate}" + (", deleted" if finding.deleted else "")
-    show.verbatim(f"{finding.workspace}  {finding.kind} {finding.id}  {day(finding.created_at)}  {what}")
+    named = scope.shortened([finding.id])[finding.id] if finding.table != JOURNAL else finding.id  # read only whole
+    show.verbatim(f"{finding.workspace}  {finding.kind} {named}  {day(finding.created_at)}  {what}")
 
 
 # backup --------------------------------------------------------------------------------------------------------------

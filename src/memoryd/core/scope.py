@@ -74,6 +74,11 @@ class Scope:
         """Have the background make the missing vectors of these records, or with None of the whole workspace."""
         self.engine.embed_later(self.workspace, ids)
 
+    def shortened(self, ids: Collection[str]) -> dict[str, str]:
+        """Return the short form of each id, which no other record has in any workspace that is read."""
+        forms = [one.read(lambda q: short_ids.shorten(q, list(ids))) for one in self.each]
+        return {key: max((form[key] for form in forms), key=len) for key in ids}
+
     def demand_own(self, field: str, ids: Sequence[str]) -> None:
         """Raise InvalidInputError, naming the workspace, for an id or its beginning that only an included one has."""
         missing = [given for given in ids if not _has(self, field, given)] if self.included else []

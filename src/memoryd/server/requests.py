@@ -1,10 +1,11 @@
 """The requests of commands to a service, one per line."""
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 
 from memoryd.core.records.records import written_by
+from memoryd.core.scope import together
 from memoryd.errors import InvalidInputError, MemorydError
 from memoryd.model import Workspace
 from memoryd.server.calls import Calls
@@ -40,7 +41,9 @@ class ToolRequests:
         return {"workspace": self._workspace.name}
 
     async def answer(self, request: Mapping[str, Any]) -> Json:
-        """Return the answer to `{"tool", "arguments"}` field by field, or an error."""
+        """Return the answer to `{"tool", "arguments"}` field by field, to `{"shorten"}` short ids, or an error."""
+        if "shorten" in request:
+            return await answered(self._shortened(request["shorten"]))
         return await answered(self._answer(request.get("tool"), request.get("arguments") or {}))
 
     async def _answer(self, name: object, arguments: object) -> Json:
@@ -51,6 +54,9 @@ class ToolRequests:
         writing = self._tools[name].capability != "read"
         answer = await self._calls.hop(partial(self._run, name, arguments), writing=writing)
         return {name: getattr(answer, name) for name in ("result", "text", "masked", "figures", "notes")}
+
+    async def _shortened(self, ids: Sequence[str]) -> Json:
+        return {"named": await self._calls.hop(lambda: together(self._engine, self._workspace).shortened(ids))}
 
     def _run(self, name: str, arguments: Mapping[str, Any]) -> Answer[Any]:
         call = Call(self._engine, self._workspace, self._engine.settings.session_id or "")

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from memoryd.core.base.clock import FOREVER, Clock, bound, day, hours_since, moment, timestamp
+from memoryd.core.base.clock import FOREVER, Clock, bound, day, hours_since, minute, moment, timestamp
 from memoryd.errors import InvalidInputError
 from tests.store.kit import together
 
@@ -98,5 +98,10 @@ def test_a_date_is_that_of_this_machine(in_zone: Callable[[str], None]) -> None:
         assert day("2026-03-04T23:30:00.000Z") == shown, zone
         for date in ("2026-03-04", "2026-07-14"):
             assert day(bound(date)) == date, "a note of this day is shown with it"
+    for zone, shown in (("UTC", "2026-03-04 23:30Z"), ("Asia/Tokyo", "2026-03-05 08:30+09:00")):
+        in_zone(zone)
+        assert minute("2026-03-04T23:30:59.999Z") == shown, "its date is that of the day"
+        assert timestamp(moment(shown)) == "2026-03-04T23:30:00.000Z"
     in_zone("America/Sao_Paulo")
+    assert minute("0001-01-01T00:00:00.000Z") == "0001-01-01 00:00Z"
     assert day("0001-01-01T00:00:00.000Z") == "0001-01-01", "there is no day before"

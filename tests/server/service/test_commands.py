@@ -160,12 +160,15 @@ def test_commands_use_the_service(home: Path, opened: list[str]) -> None:
         return ended.stdout + ended.stderr
 
     assert "no workspace" in asked("recall", "ferry", code=1)
-    assert "Stored" in asked("store", "The ferry leaves at seven.", "--tag", "ferry")
+    stored = asked("store", "The ferry leaves at seven.", "--tag", "ferry")
     assert "seven" in asked("recall", "ferry")
     found = json.loads(asked("recall", "ferry", "--json"))["memories"]
     assert "seven" in asked("context", "ferry")
     assert json.loads(asked("inspect", "--json"))["stats"]["total"] == 1
-    assert "seven" in asked("inspect", found[0]["id"])
+    short = found[0]["id"][:8]
+    assert f"Stored memory {short}.\n" in stored
+    assert f"  {short}  " in asked("recall", "ferry")
+    assert "seven" in asked("inspect", short)
     assert "--read-only" in asked("--read-only", "store", "No.", code=2)
     assert json.loads(asked("forget", "--tag", "ferry", "--yes", "--json"))["forgotten"] == 1
     assert pid(home) == service

@@ -33,6 +33,15 @@ def day(stored: str) -> str:
         return stored[:10]
 
 
+def minute(stored: str) -> str:
+    """Return a stored time to the minute on this machine, whose date is that of `day`, with its offset from UTC."""
+    try:
+        shown = datetime.fromisoformat(stored).astimezone().isoformat(" ", "minutes")
+    except (ValueError, OverflowError):
+        shown = f"{stored[:16].replace('T', ' ')}Z"
+    return shown.replace("+00:00", "Z")
+
+
 def bound(text: str) -> str:
     """Parse a bound of a span of time, in the format of the database; a date alone is its midnight on this machine.
 

@@ -183,8 +183,8 @@ def _restore(change: Change, key: str, until: str, settled: set[str]) -> Restore
         return _originals(change, row, settled) or _version(change, row, until)
     if until not in ("", row["deleted_at"]):
         raise InvalidInputError(
-            f"{key} was deleted at {row['deleted_at']}. Nothing was restored; restore it without a time first, then "
-            "its earlier text."
+            f"{short_ids.short(change.queries, key)} was deleted at {row['deleted_at']}. Nothing was restored; restore "
+            "it without a time first, then its earlier text."
         )
     _demand_room(change.queries, row)
     observed = {"id": key, "at": row["deleted_at"]}
@@ -217,17 +217,19 @@ def _revive(change: Change, ids: Sequence[str]) -> None:
 def _demand_room(queries: Queries, row: Row) -> None:
     """Raise InvalidInputError if a living record already has the name, or an observation's entity is deleted."""
     if row["kind"] == Kind.OBSERVATION and row["entity_deleted_at"]:
+        named = short_ids.shorten(queries, [row["id"], row["entity_id"]])
         raise InvalidInputError(
-            f"{row['id']} belongs to {row['entity_name']!r}, which is deleted. Nothing was restored; restore "
-            f"{row['entity_id']} first."
+            f"{named[row['id']]} belongs to {row['entity_name']!r}, which is deleted. Nothing was restored; restore "
+            f"{named[row['entity_id']]} first."
         )
     if row["kind"] in (Kind.MEMORY, Kind.ENTITY) and row["name"] is not None:
         holder = queries.one("history.holder", kind=row["kind"], name=row["name"])
         if holder and holder["id"] != row["id"]:
             noun = "key" if row["kind"] == Kind.MEMORY else "name"
+            named = short_ids.shorten(queries, [row["id"], holder["id"]])
             raise InvalidInputError(
-                f"{row['id']} was not restored: its {noun} {row['name'][:100]!r} now belongs to {holder['id']}. "
-                "Nothing was restored; delete that one first."
+                f"{named[row['id']]} was not restored: its {noun} {row['name'][:100]!r} now belongs to "
+                f"{named[holder['id']]}. Nothing was restored; delete that one first."
             )
 
 
@@ -253,7 +255,8 @@ def _version(change: Change, row: Row, until: str) -> Restored:
         before = change.queries.one("history.version", id=row["id"])
     if before is None:
         which = f"version until {until}" if until else "earlier version"
-        raise NotFoundError(f"{row['id']} is not deleted, and no {which} of it is known. Nothing was restored.")
+        named = short_ids.short(change.queries, row["id"])
+        raise NotFoundError(f"{named} is not deleted, and no {which} of it is known. Nothing was restored.")
     tags = json.loads(before["tags"])
     change.queries.run("versions.keep_whole", id=row["id"], now=change.now)
     records.act(change.queries, "revert", [row["id"]], change.now)
@@ -321,7 +324,8 @@ def _relation(change: Change, key: str) -> Restored:
     text = f"{row['source']} {row['relation_type']} {row['target']}"
     if not row["possible"] or row["again"]:
         reason = "it exists again" if row["again"] else "one of its entities is deleted; restore that first"
-        raise InvalidInputError(f"The relation {key} ({text}) was not restored: {reason}.")
+        named = short_ids.short(change.queries, key)
+        raise InvalidInputError(f"The relation {named} ({text}) was not restored: {reason}.")
     change.relate([row["from_entity"], row["to_entity"]])
     change.queries.run("relations.restore", ids=json.dumps([key]))
     change.note("restore_relation", key)

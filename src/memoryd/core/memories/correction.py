@@ -133,8 +133,8 @@ def _memory(scope: Scope, queries: Queries, given: str) -> Row:
         raise NotFoundError(f"There is no living memory {given[:100]!r}. List deleted ones with `memoryd history`.")
     if row["kind"] != Kind.MEMORY:
         raise InvalidInputError(
-            f"{record_id} is not a memory, but of the kind {row['kind']}. Replace observations with the graph's tools; "
-            "turns cannot be changed."
+            f"{short_ids.short(queries, record_id)} is not a memory, but of the kind {row['kind']}. Replace "
+            "observations with the graph's tools; turns cannot be changed."
         )
     return row
 
@@ -143,6 +143,8 @@ def _demand_alone(queries: Queries, row: Row, body: str) -> None:
     """Raise InvalidInputError if another memory without a key already has this text."""
     same = queries.one("memories.same", fingerprint=fingerprint(body), scope="") if row["name"] is None else None
     if same and same["id"] != row["id"]:
+        named = short_ids.shorten(queries, [same["id"], row["id"]])
         raise InvalidInputError(
-            f"Memory {same['id']} already says this. Nothing was changed; forget {row['id']} if it is not needed."
+            f"Memory {named[same['id']]} already says this. Nothing was changed; forget {named[row['id']]} if it is "
+            "not needed."
         )

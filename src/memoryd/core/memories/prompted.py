@@ -5,10 +5,9 @@ answer, or that read like instructions, are left out.
 """
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 
-from memoryd.core.records import short_ids
 from memoryd.core.records.records import full_text
 from memoryd.core.scope import Scope
 from memoryd.core.search import ranking
@@ -42,7 +41,7 @@ def bearing_on(scope: Scope, prompt: str, budget: int, session: str = "", but: C
         return None
     search = Search(scope, ranking.PROMPT)
     hits = bearing(search, search.read(about, Filter(kinds=KINDS))[0], session, but)[:MOST]
-    return brief(hits, budget, BulletsLayout(about, _named(scope, hits))) if hits else None
+    return brief(hits, budget, BulletsLayout(about, scope.shortened([hit.record.id for hit in hits]))) if hits else None
 
 
 def bearing(
@@ -63,9 +62,3 @@ def bearing(
     enough = {hit.record.id: hit for hit in best if hit.why.get("reranker", -math.inf) >= least}
     changing = {hit.changed_by for hit in enough.values()}  # a change need not answer by itself
     return [hit for hit in best if hit.record.id in enough or hit.record.id in changing]
-
-
-def _named(scope: Scope, hits: Sequence[Hit]) -> dict[str, str]:
-    """Return the short forms of the ids of hits: to shorten those of all candidates takes longer."""
-    ids = [hit.record.id for hit in hits]
-    return {key: short for one in scope.each for key, short in one.read(lambda q: short_ids.shorten(q, ids)).items()}

@@ -33,6 +33,11 @@ def shorten(queries: Queries, ids: Sequence[str]) -> dict[str, str]:
     return {row["id"]: _shortest(row) for row in rows}
 
 
+def short(queries: Queries, record_id: str) -> str:
+    """Return the short form of one id."""
+    return shorten(queries, [record_id])[record_id]
+
+
 def _shortest(row: Mapping[str, str | None]) -> str:
     """Return the prefix in which an id differs from its neighbours in sort order, and so from all others."""
     own = str(row["id"])

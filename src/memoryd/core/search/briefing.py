@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from memoryd.core.base.clock import day
+from memoryd.core.base.clock import day, minute
 from memoryd.core.base.results import compact
 from memoryd.core.records.records import full_text, labels, text_of
 from memoryd.core.search import related
@@ -387,8 +387,8 @@ def _date(hit: Hit) -> str:
     """Return the date of a hit, with its time of day if that matters, and a mark if a newer hit changes it."""
     if not hit.timed:
         return day(hit.record.created_at)
-    time = hit.record.created_at[:16].replace("T", " ")
-    return f"{OLDER}, {time}Z" if hit.changed_by else f"{time}Z"
+    time = minute(hit.record.created_at)
+    return f"{OLDER}, {time}" if hit.changed_by else time
 
 
 def _content(hit: Hit, about: Sequence[str], tokens: int | None, mark: str) -> tuple[str, int]:

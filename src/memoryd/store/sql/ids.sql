@@ -1,9 +1,13 @@
 -- name: ids.beside
--- The ids before and after each of :ids in sort order; deleted records count, since they can be restored.
+-- The ids before and after each of :ids in sort order, of records and relations; deleted ones count, since they can be
+-- restored.
 SELECT j.value AS id,
-  (SELECT r.id FROM records r WHERE r.workspace_id = :workspace AND r.id < j.value ORDER BY r.id DESC LIMIT 1)
-    AS before_id,
-  (SELECT r.id FROM records r WHERE r.workspace_id = :workspace AND r.id > j.value ORDER BY r.id LIMIT 1) AS after_id
+  (SELECT max(id) FROM (
+    SELECT max(r.id) AS id FROM records r WHERE r.workspace_id = :workspace AND r.id < j.value
+    UNION ALL SELECT max(e.id) FROM relations e WHERE e.workspace_id = :workspace AND e.id < j.value) b) AS before_id,
+  (SELECT min(id) FROM (
+    SELECT min(r.id) AS id FROM records r WHERE r.workspace_id = :workspace AND r.id > j.value
+    UNION ALL SELECT min(e.id) FROM relations e WHERE e.workspace_id = :workspace AND e.id > j.value) a) AS after_id
 FROM json_each(:ids) j
 
 -- name: ids.living
