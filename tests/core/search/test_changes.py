@@ -111,10 +111,25 @@ CHANGED = {
         "The bar is open until 22:00.",
         "Since last week the bar is open until 23:30.",
     ),
+    "one with another": (
+        "How do I run the tests of kassa?",
+        "kassa API is written in Sinatra; tests run with `rake test` (minitest).",
+        "kassa: replaced Sinatra with Roda and minitest with rspec. Run tests with `bin rspec run`.",
+    ),
 }  # fmt: skip
 """Questions, with a fact and what changed it."""
 
 BOTH = {
+    "two labels": (
+        "How long may a member keep a book?",
+        "Loans of members: 21 days, one renewal.",
+        "Loans of guests: 7 days, if a member vouches.",
+    ),
+    "two walls": (
+        "Which paint is in the living room?",
+        "Living room walls: Lindgren chalk, two coats, matt.",
+        "Bedroom walls: Ostara silk, two coats, matt.",
+    ),
     "front and back": (
         "What is the code of the back gate?",
         "The code of the back gate is 7719.",
@@ -245,6 +260,7 @@ ASIDE = [
     ("How is heron-02 renewed?", "Certbot renews heron-02.", "Since May kestrel-01 is renewed by hand."),
     ("How many parts has orders.made?", "Topic orders.made: 24 parts.", "Topic orders.gone has only 6 parts."),
     ("When does it take calls?", "From 8:00 to 12:00 it takes calls.", "From 13:00 to 15:00 it is open to visitors."),
+    ("At what hour is the server saved?", "The server is saved at 02:30.", "A test of it was done in 41 minutes."),
     ("What is the timeout of the pool?", "The pool's timeout is 5 s.", "The export overrides its timeout: 90 s."),
 ]  # fmt: skip
 """Questions with an answer, and a later text about another thing of the same owner, or about what took place once."""

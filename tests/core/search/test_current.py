@@ -12,7 +12,7 @@ from memoryd.core.engine import Engine
 from memoryd.core.journal.journal import Journal
 from memoryd.core.scope import Scope
 from memoryd.core.search import changes
-from memoryd.core.search.briefing import UNSURE
+from memoryd.core.search.briefing import NEAREST, UNSURE
 from memoryd.core.search.candidates import Candidates, Found
 from memoryd.core.search.changes import Evidence
 from memoryd.core.search.current import Pair, ordered, pairs
@@ -249,6 +249,11 @@ def test_of_a_time_what_has_a_word_of_the_rest_of_the_question_bears(
     lines = recalled(engine, request, "Which decisions did we take this week?", [decision, near, *crates])
     assert any(decision in line for line in lines)
     assert not [line for line in lines if "Crate" in line]
+
+
+def test_a_time_of_which_everything_is_adds_nothing(engine: Engine, request: pytest.FixtureRequest) -> None:
+    desks = [f"Room {number} of the school has {number * 3} desks and a piano." for number in range(1, 40)]
+    assert len(recalled(engine, request, "Which rooms got money for beamers this year?", desks)) <= 1 + NEAREST
 
 
 def test_a_text_that_happens_to_have_the_words_of_a_sentence_does_not_answer_it(

@@ -89,6 +89,14 @@ def test_english_texts_alone_have_the_vectors_of_the_english_model_alone(engine:
     assert engine.embedding.sets(engine.workspaces.ensure("alone")) == {ENGLISH: 3}
 
 
+def test_among_english_texts_a_question_that_may_be_english_is(engine: Engine) -> None:
+    assert engine.helpers.other(60), "another workspace has had it loaded"
+    memories(engine, name="doubtful").store("Henrik is allergic to hazelnuts.")
+    found = memories(engine, name="doubtful").recall("Henrik's allergies", 500)
+    assert (len(found.hits), found.degraded) == (1, "")
+    assert engine.embedding.sets(engine.workspaces.ensure("doubtful")) == {ENGLISH: 1}
+
+
 def test_in_a_workspace_with_both_english_texts_have_vectors_of_both(engine: Engine) -> None:
     engine.embedding.catch_up(lambda: False, 600)
     sets = engine.embedding.sets(engine.workspaces.ensure("both"))

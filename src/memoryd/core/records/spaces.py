@@ -100,11 +100,11 @@ class Spaces:
     def asked(self, embedder: Embedder, text: str | None, *, mixed: bool) -> tuple[Compared, ...]:
         """Return the sets with which a question is compared, its own language's embedder first.
 
-        `mixed` says that the workspace has texts that are not English. Raise ModelError.
+        `mixed` says that the workspace has texts or had questions that are not English. Raise ModelError.
         """
         if text is None or not self.splits(embedder):
             return (_compared(embedder, embedder.name, text),)
-        if is_english(text) or not (mixed or is_foreign(text) or self._helpers.multilingual.get()):
+        if is_english(text) or not (mixed or is_foreign(text)):  # in doubt, a question is in the workspace's language
             other = self._helpers.other() if mixed else None
             own = _compared(embedder, ENGLISH, text)
             return (own, _compared(other, MULTILINGUAL, text)) if other else (own,)

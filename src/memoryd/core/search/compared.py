@@ -32,7 +32,7 @@ CHANGE = re.compile(
     |from\ (?:now|tomorrow|(?:this|next)\ \w+|[a-z]+day|(?:jan|febr)uary
     |march|april|may|june|july|august|(?:septem|octo|novem|decem)ber|spring|summer|autumn|winter)\ on
     |since\ (?:yesterday|(?:last|this)\ \w+)|finally|over\ to|away\ from
-    |(?:is|are|was)\ (?:done|over|gone|history
+    |(?:is|are)\ done(?!\ by)|(?:is|are|was)\ (?:over|gone|history
     |off(?!\ (?:the|by|to|limits)\b))|finished|started\ (?:on|with)|until\ now)\b|→|⇒""",
     re.VERBOSE | re.IGNORECASE,
 )

@@ -14,6 +14,7 @@ from memoryd.core.search.compared import (
     ComparedText,
     alignment,
     alike,
+    compared,
     same_kind,
     stem_of,
     stems,
@@ -80,6 +81,8 @@ _EVENT = re.compile(
 )
 """Words of something that took place once, which changes no rule."""
 _DOERS = frozenset("i we you they he she to".split())
+_TIMED = frozenset(("date", "weekday", "time"))
+_LABEL = re.compile(r"([^.:;!?\n]{3,60}): ")
 _NO_ATTRIBUTE = frozenset("new old other same our former next last all more".split())
 
 
@@ -149,14 +152,16 @@ def _numbered(one: ComparedText) -> Iterator[tuple[str, str]]:
 def _narrower(asked: ComparedText, old: ComparedText, new: ComparedText) -> bool:
     """Return whether the newer text is the older one, but of some of it only: `the accounts of partners are`."""
     blocks = alignment(old, new).get_opcodes()
+    narrowing = _OF_SOME - {"with"} if new.changes else _OF_SOME  # `replaced Express with Fastify`
     for before, (kind, first, last, start, end), after in zip(blocks, blocks[1:], blocks[2:], strict=False):
         added = set(new.stems[start:end]) & new.content
         instead = all(
-            words[0].lower() in _OF_SOME for words in (old.tokens[first:last], new.tokens[start:end]) if words
+            words[0].lower() in narrowing for words in (old.tokens[first:last], new.tokens[start:end]) if words
         )
         within = before[0] == after[0] == "equal" and kind in ("insert", "replace") and instead
         if (
             within
+            and added
             and added.isdisjoint(asked.content | old.content)
             and not CHANGE.search(" ".join(new.tokens[start:end]))
         ):
@@ -209,6 +214,8 @@ def _conditional(asked: ComparedText, old: ComparedText, new: ComparedText) -> b
 
 def _contrast(asked: ComparedText, one: ComparedText, other: ComparedText) -> bool:
     """Return whether a word of the question that only `one` has, has a counterpart in `other`."""
+    if _other_label(asked, one, other):
+        return True
     missing = _missing(asked, one, other)
     return bool(missing) and (
         _opposed(asked, one, other)
@@ -219,6 +226,21 @@ def _contrast(asked: ComparedText, one: ComparedText, other: ComparedText) -> bo
         or _other_identifier(asked, one, other)
         or _in_its_place(asked, one, other, missing)
     )
+
+
+def _other_label(asked: ComparedText, one: ComparedText, other: ComparedText) -> bool:
+    """Return whether the question has `teachers`, and one text begins with `For teachers: `, one with `For pupils: `.
+
+    Both labels have a word in common, and the other one has no time, as `Rent since June: ` has.
+    """
+    mine, its = _LABEL.match(one.text), _LABEL.match(other.text)
+    if not (mine and its):
+        return False
+    label, here = compared(its[1]), stems(mine[1])
+    dated = not DAYS.isdisjoint(map(str.lower, label.tokens)) or not _TIMED.isdisjoint(label.kinds)
+    timed = label.changes or label.hints or dated
+    found = (asked.content & here) - label.content and (label.content - here) - asked.content
+    return bool(here & label.content and found and not timed)
 
 
 def _missing(asked: ComparedText, one: ComparedText, other: ComparedText) -> frozenset[str]:

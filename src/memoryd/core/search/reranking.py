@@ -187,7 +187,9 @@ class Reranking:
         speaks = bool(found.candidates.words) or phrased
         least = ranking.nearness(len(near), profile, speaks=speaks)
         least_unread = unread.least(found.query, speaks=speaks)
-        if of_time := [hit for hit in hits if hit.why.get("time")]:  # what was then answers as well as anything
+        of_time = [hit for hit in hits if hit.why.get("time")]
+        few = len(of_time) <= max(profile.few, len(hits) // 2)  # `this year` may have everything
+        if of_time and few:  # what was then answers as well as anything
             asked = stems(times.remainder(found.query, found.span)) if found.span else frozenset()
             return [
                 replace(
