@@ -338,10 +338,14 @@ def text_of(result: types.CallToolResult) -> str:
     return block.text
 
 
+made = cache(get_command)
+"""Returns the command of a Typer application, cached because typer takes 10 ms to make it, and to make it ready."""
+
+
 @cache
 def given(*arguments: str) -> dict[str, Any]:
-    """Return the parsed command line, cached because typer takes 10 ms to parse it."""
-    return get_command(app).make_context("memoryd", list(arguments)).params
+    """Return the parsed command line."""
+    return made(app).make_context("memoryd", list(arguments)).params
 
 
 @contextmanager

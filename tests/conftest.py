@@ -20,6 +20,7 @@ import apsw
 import psycopg
 import pytest
 from jsonschema import Draft202012Validator
+from typer import testing
 
 from memoryd import disk
 from memoryd import environment as environ
@@ -34,7 +35,7 @@ from memoryd.store.sqlite import scratch
 from memoryd.store.sqlite.connection import equipped
 from memoryd.store.sqlite.file import SqliteFile
 from tests import places
-from tests.clients import POSTGRES, SERVICE, Agent, agent, environment, process_agent, until
+from tests.clients import POSTGRES, SERVICE, Agent, agent, environment, made, process_agent, until
 from tests.wires import ProcessWire, StreamWire, Wire
 
 T = TypeVar("T")
@@ -302,6 +303,14 @@ def _declared_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(Draft202012Validator, "check_schema", once)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _command_once() -> Iterator[None]:
+    """Make the `memoryd` command once per worker: typer's runner does so for every run."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(testing, "_get_command", made)
         yield
 
 

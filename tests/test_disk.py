@@ -113,7 +113,7 @@ def _recorded(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> lis
 
 def test_nothing_else_renames_files() -> None:
     others = [path for path in SOURCES.rglob("*.py") if path.name != "disk.py"]
-    calls = re.compile(r"\bos\.(rename|replace)\(|\bshutil\.move\(|\w\.(rename|replace)\([^,()=]*\)")
+    calls = re.compile(r"\.(((?<=\bos\.)(rename|replace)|(?<=\bshutil\.)move)\(|(?<=\w\.)(rename|replace)\([^,()=]*\))")
     assert [f"{path.name}: {found[0]}" for path in others if (found := calls.search(path.read_text("utf-8")))] == []
 
 

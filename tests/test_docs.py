@@ -15,7 +15,6 @@ from typing import Any
 
 import apsw
 import pytest
-from typer.main import get_command
 
 from memoryd.cli import app
 from memoryd.server.http.openapi import document
@@ -23,6 +22,7 @@ from memoryd.settings import Settings, variables
 from memoryd.store.sql import migrations
 from memoryd.store.sqlite.connection import equipped
 from memoryd.toolsets import chosen
+from tests.clients import made
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING")] + sorted((ROOT / "docs").glob("*.md"))
@@ -221,7 +221,7 @@ def program(command: list[str]) -> list[str]:
 
 def check_memoryd(words: list[str]) -> None:
     """Check that a command of memoryd and its options exist."""
-    command: Any = get_command(app)
+    command: Any = made(app)
     rest = iter(words)
     for word in rest:
         options = {name: option for option in command.params for name in option.opts}

@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -313,6 +314,7 @@ class Settings(BaseModel):
             raise InvalidInputError(_explain(error)) from None
 
 
+@cache
 def variables(field: str) -> tuple[str, ...]:
     """Return the environment variables that set a field of Settings; the first one has precedence."""
     alias = Settings.model_fields[field].validation_alias

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
@@ -224,10 +225,11 @@ class Memory:
             raise InvalidInputError(f"There is no toolset {unknown[0]!r}. There are: {', '.join(known)}.")
         if form not in FORMS:
             raise InvalidInputError(f"There is no form {form!r}. There are: {', '.join(FORMS)}.")
-        return [
+        tools = [
             FORMS[form]({"name": tool.name, "description": tool.description}, tool)
             for tool in self._local.chosen(asked)
         ]
+        return deepcopy(tools)
 
     def call(self, name: str, arguments: dict[str, Any] | str) -> str:
         """Run a tool for a model, with its arguments or their JSON; return what it is to read, also if it failed."""

@@ -139,17 +139,17 @@ class Tool:
         returned = signature(self.handler).return_annotation
         return get_args(returned)[0] if get_origin(returned) is Answer else returned
 
-    @property
+    @cached_property
     def input_schema(self) -> dict[str, Any]:
-        """The JSON schema of the arguments."""
+        """The JSON schema of the arguments, which nothing may change."""
         schema: dict[str, Any] = inlined(self.arguments.model_json_schema())
         for change in (plain, short):
             schema = _everywhere(change, schema)
         return schema
 
-    @property
+    @cached_property
     def output_schema(self) -> dict[str, Any]:
-        """The JSON schema of the result."""
+        """The JSON schema of the result, which nothing may change."""
         schema: dict[str, Any] = _everywhere(short, TypeAdapter(self.result).json_schema(mode="serialization"))
         return schema
 
