@@ -111,25 +111,10 @@ CHANGED = {
         "The bar is open until 22:00.",
         "Since last week the bar is open until 23:30.",
     ),
-    "one with another": (
-        "How do I run the tests of kassa?",
-        "kassa API is written in Sinatra; tests run with `rake test` (minitest).",
-        "kassa: replaced Sinatra with Roda and minitest with rspec. Run tests with `bin rspec run`.",
-    ),
 }  # fmt: skip
 """Questions, with a fact and what changed it."""
 
 BOTH = {
-    "two labels": (
-        "How long may a member keep a book?",
-        "Loans of members: 21 days, one renewal.",
-        "Loans of guests: 7 days, if a member vouches.",
-    ),
-    "two walls": (
-        "Which paint is in the living room?",
-        "Living room walls: Lindgren chalk, two coats, matt.",
-        "Bedroom walls: Ostara silk, two coats, matt.",
-    ),
     "front and back": (
         "What is the code of the back gate?",
         "The code of the back gate is 7719.",

@@ -38,3 +38,25 @@ def test_the_number_of_another_name_is_no_other_value(question: str, older: str,
 )
 def test_another_value_of_the_same_thing_is_a_change(question: str, older: str, newer: str) -> None:
     assert total(question, older, newer) >= changes.ENOUGH
+
+
+LABELLED = {
+    (
+        "How long may a member keep a book?",
+        "Loans of members: 21 days.",
+        "Loans of guests: 7 days, if a member vouches.",
+    ),
+    ("Which paint has the living room?", "Living room walls: chalk, matt.", "Bedroom walls: silk, two coats, matt."),
+}
+
+
+def test_what_has_another_label_is_something_else() -> None:
+    assert [total(*texts) for texts in LABELLED if "counterpart" not in changes.evidence(*texts, READ).parts] == []
+    same = ("What is the rent of the flat?", "Rent of the flat: 900 euros.", "Rent since June: 950 euros.")
+    assert "counterpart" not in changes.evidence(*same, READ).parts
+
+
+def test_what_took_the_place_of_another_is_no_part_of_it() -> None:
+    older = "kassa API is written in Sinatra; tests run with `rake test` (minitest)."
+    newer = "kassa: replaced Sinatra with Roda and minitest with rspec. Run tests with `bin rspec run`."
+    assert "narrower" not in changes.evidence("How do I run the tests of kassa?", older, newer, READ).parts
