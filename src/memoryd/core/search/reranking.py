@@ -188,8 +188,8 @@ class Reranking:
         least = ranking.nearness(len(near), profile, speaks=speaks)
         least_unread = unread.least(found.query, speaks=speaks)
         of_time = [hit for hit in hits if hit.why.get("time")]
-        few = len(of_time) <= max(profile.few, len(hits) // 2)  # `this year` may have everything
-        if of_time and few:  # what was then answers as well as anything
+        then = sum(hit.why["time"] == 1 for hit in of_time)
+        if of_time and then <= max(profile.keep, len(hits) // 2):  # else it may be `this year`, of which everything is
             asked = stems(times.remainder(found.query, found.span)) if found.span else frozenset()
             return [
                 replace(
