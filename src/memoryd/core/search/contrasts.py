@@ -231,16 +231,16 @@ def _contrast(asked: ComparedText, one: ComparedText, other: ComparedText) -> bo
 def _other_label(asked: ComparedText, one: ComparedText, other: ComparedText) -> bool:
     """Return whether the question has `teachers`, and one text begins with `For teachers: `, one with `For pupils: `.
 
-    Both labels have a word in common, and the other one has no time, as `Rent since June: ` has.
+    Both labels begin or end with the same word, and the other one has no time, as `Rent since June: ` has.
     """
-    mine, its = _LABEL.match(one.text), _LABEL.match(other.text)
-    if not (mine and its):
+    labels = [compared(match[1]) for match in (_LABEL.match(one.text), _LABEL.match(other.text)) if match]
+    if len(labels) < 2 or not all(label.stems for label in labels):
         return False
-    label, here = compared(its[1]), stems(mine[1])
-    dated = not DAYS.isdisjoint(map(str.lower, label.tokens)) or not _TIMED.isdisjoint(label.kinds)
-    timed = label.changes or label.hints or dated
-    found = (asked.content & here) - label.content and (label.content - here) - asked.content
-    return bool(here & label.content and found and not timed)
+    mine, its = labels
+    dated = not DAYS.isdisjoint(map(str.lower, its.tokens)) or not _TIMED.isdisjoint(its.kinds)
+    like = mine.stems[0] == its.stems[0] or mine.stems[-1] == its.stems[-1]
+    found = (asked.content & mine.content) - its.content and (its.content - mine.content) - asked.content
+    return bool(like and found and not (its.changes or its.hints or dated))
 
 
 def _missing(asked: ComparedText, one: ComparedText, other: ComparedText) -> frozenset[str]:
