@@ -172,11 +172,16 @@ def store(
         tools.use_meaning()
         replaced = supersedes or []
         answer = tools.run("memory_store", content=content, tags=tag, importance=importance, supersedes=replaced)
-        stored: StoredMemory = answer.result
-        named = tools.shortened([stored["id"], *replaced])
-        others = tuple(starmap(Replaceable, stored.get("may_replace", {}).items()))
-        done = Stored(named[stored["id"]], stored["status"], tuple(named[one] for one in replaced), others)
-        _print_answer(replace(answer, text=stored_sentence(done)), as_json=as_json)
+        _print_answer(
+            answer if as_json else replace(answer, text=_stored(tools, answer.result, replaced)), as_json=as_json
+        )
+
+
+def _stored(tools: Tools, stored: StoredMemory, replaced: Sequence[str]) -> str:
+    """Return what the tool says of a stored memory, with short ids."""
+    named = tools.shortened([stored["id"], *replaced])
+    others = tuple(starmap(Replaceable, stored.get("may_replace", {}).items()))
+    return stored_sentence(Stored(named[stored["id"]], stored["status"], tuple(named[one] for one in replaced), others))
 
 
 def _piped() -> str:
