@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import anyio
 from anyio import CapacityLimiter, to_thread
 
+from memoryd import features
 from memoryd.core.access.tokens import Grant
 from memoryd.core.base.progress import CountProgress, ignore_progress
 from memoryd.core.engine import Engine
@@ -57,6 +58,7 @@ class Calls:
         self.engine = engine
         self.tools = chosen(settings.toolsets, read_only=settings.read_only)
         self.app_tools = of_app(self.tools, read_only=settings.read_only)
+        self._unlisted: dict[str, Tool] = {tool.name: tool for made in features.hooked("unlisted") for tool in made}
         self.observers: list[CallObserver] = []
         self.ending: list[Callable[[], None]] = []
         """Callbacks that end endless streams, called before the server waits for running calls."""
@@ -86,11 +88,11 @@ class Calls:
         return {name: tool for name in names if (tool := self.tool(name, grant, app=app))}
 
     def tool(self, name: str, grant: Grant, *, app: bool = False) -> Tool | None:
-        """Return a tool if it is offered to a caller, else None."""
-        tool = self.tools.get(name) or (self.app_tools.get(name) if app else None)
-        if tool is None or (grant.workspace and name in PROJECT_TOOLS) or not grant.allows(name, tool.capability):
+        """Return a tool that a caller may call, else None: one that is offered, or one that no list shows."""
+        tool = self.tools.get(name) or (self.app_tools.get(name) if app else None) or self._unlisted.get(name)
+        if tool is None or (grant.workspace and name in PROJECT_TOOLS):
             return None
-        return tool
+        return tool if grant.allows(tool.right or name, tool.capability) else None
 
     def call(self, caller: Caller, needs: Needs = "workspace", progress: CountProgress = ignore_progress) -> Call:
         """Return the context of a call. Raise NotFoundError if it needs a workspace and there is none."""
@@ -109,6 +111,8 @@ class Calls:
             if not caller.opened:
                 return caller.workspace
             return _found(self.engine.workspaces.by_id(caller.workspace.id), caller.workspace.name)
+        if needs == "given" and not caller.remote:
+            return None
         if SWITCH in self.tools and not caller.grant.workspace:
             if active := self.engine.sessions.active(self.session(caller)):
                 return active

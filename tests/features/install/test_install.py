@@ -21,6 +21,7 @@ from tests.cli.test_commands import UNPRIVILEGED, Run, data, error_line, run, sc
 from tests.clients import PATIENCE, environment
 from tests.commands import REHEARSED, process
 from tests.commands import run as run_at
+from tests.installers import BIN
 
 __all__ = ["data", "run"]  # fixtures
 
@@ -81,6 +82,7 @@ def at_home(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run the command in this process, in the home, without settings from outside."""
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("PATH", f"{BIN}{os.pathsep}{os.defpath}")  # without the clients of who runs the tests
     for name in ("MEMORY_DATA_DIR", "XDG_CONFIG_HOME"):
         monkeypatch.delenv(name, raising=False)
     return run

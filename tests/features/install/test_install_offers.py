@@ -8,10 +8,12 @@ import shlex
 import sys
 from difflib import unified_diff
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from memoryd.features.install.catalog import CLIENTS
+from memoryd.features.install.hooks import HOOK_FILES
 from tests import forks
 from tests.cli.test_commands import Run, data, error_line, run
 from tests.clients import PATIENCE, environment
@@ -158,10 +160,9 @@ def test_hooks_match_the_docs_and_are_removed_without_a_trace(at_home: Run, home
     assert found
     shown = json.loads(found[1])["hooks"]
     assert made.keys() == shown.keys()
-    for event, lines in made.items():
-        (line,) = lines
+    for (line,) in made.values():
         words = shlex.split(line)
-        assert words[words.index("hook") + 1] in json.dumps(shown[event])
+        assert f"memoryd hook {words[words.index('hook') + 1]} " in page
         assert words[-2:] == ["--workspace", "a b"]
         assert words[words.index("--client") + 1] == client
         assert Path(words[0]).is_absolute()
@@ -179,6 +180,51 @@ def test_hooks_use_the_memory_of_the_tools(at_home: Run, home: Path, client: str
     assert ("--workspace auto" in " ".join(entry(file, client).get("args", []))) == projects
     for (line,) in commands(home / HOOKS[client]).values():
         assert line.endswith("--workspace auto") == projects
+
+
+def program(path: Path, version: str) -> None:
+    """Write a client's program that knows no more than its version."""
+    path.write_text(f"#!/bin/sh\necho '{version} (a client)'\n", encoding="utf-8")
+    path.chmod(0o755)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("client", "since", "before"), [("claude-code", "2.1.118", "2.1.117"), ("codex", "0.150.0", "0.149.9")]
+)
+def test_a_client_that_can_calls_a_tool_at_a_prompt(
+    at_home: Run, home: Path, client: str, since: str, before: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared(home, client)
+    file, place = home / HOOKS[client], home / "bin"
+    place.mkdir()
+    monkeypatch.setenv("PATH", f"{place}{os.pathsep}{os.environ['PATH']}")
+    calls = HOOK_FILES[client].calls  # type: ignore[index]
+    assert calls
+
+    def installed(version: str) -> dict[str, Any]:
+        program(place / calls.program, version)
+        at_home("install", client, "--hooks", "--name", "mine")
+        (group,) = held(file)["hooks"][calls.event]
+        (hook,) = group["hooks"]
+        return dict(hook)
+
+    hook = installed(since)
+    assert {name: hook[name] for name in ("type", "server", "tool")} == {
+        "type": "mcp_tool",
+        "server": "mine",
+        "tool": "memory_prompt",
+    }
+    assert "command" not in hook
+    text = file.read_text(encoding="utf-8")
+    assert installed(since) == hook
+    assert file.read_text(encoding="utf-8") == text
+    older = installed(before)
+    assert older["type"] == "command"
+    assert "server" not in older
+    assert installed(since) == hook
+    at_home("uninstall", client, "--name", "mine")
+    assert "memory_prompt" not in (file.read_text(encoding="utf-8") if file.exists() else "")
 
 
 def test_hooks_of_others_and_user_settings_of_ours_stay(at_home: Run, home: Path) -> None:

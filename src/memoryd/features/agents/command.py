@@ -20,7 +20,7 @@ from memoryd.core.search.briefing import BUDGET, CONTEXT_BUDGET
 from memoryd.core.security.secrets import Secrets
 from memoryd.core.workspaces.project import WorkspaceChoice
 from memoryd.errors import InvalidInputError, StoreError
-from memoryd.features.agents.hooks import END, START, Event, Hooks, TurnKeeper, parse, tell_slices
+from memoryd.features.agents.hooks import END, START, Event, Hooks, TurnKeeper, parse, printed, tell_slices
 from memoryd.features.agents.spool import ASKING, ServerSpool
 from memoryd.posting import TOKEN_VARIABLE, HookServer, NotPostedError
 from memoryd.settings import AUTO, Settings
@@ -163,7 +163,7 @@ def _brief(settings: Settings, event: Event, client: HookClient, budget: int) ->
     with Engine(settings, fetch=False) as engine:
         hooks = Hooks(engine, event)
         with _bounded(ASKING, f"{engine.store.place} does not answer: the session starts without a briefing"):
-            text = hooks.answer(budget, client)
+            text = printed(hooks.answer(budget, client))
         if text:
             sys.stdout.write(text)
             sys.stdout.flush()

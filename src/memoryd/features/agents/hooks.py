@@ -81,6 +81,11 @@ def parse(data: bytes) -> Event:
         raise InvalidInputError(f"The input of the hook on stdin is not JSON: {error}.") from None
     if not isinstance(value, dict):
         raise InvalidInputError("The input of the hook on stdin is not a JSON object.")
+    return event_of(value)
+
+
+def event_of(value: Mapping[str, Any]) -> Event:
+    """Return the input of a hook from its fields. Raise InvalidInputError."""
     session = next(filter(None, (_text(value, name) for name in SESSIONS)), "")
     if not session.strip() or len(session) > SESSION_LENGTH:
         raise InvalidInputError(f"The hook's session_id must be a text of 1 to {SESSION_LENGTH} characters.")
@@ -164,10 +169,13 @@ def framed(text: str) -> str:
     return _FRAME.sub("\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}", text)
 
 
-def _specific(event: str, text: str) -> str:
-    if not text:
-        return ""
-    return json.dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}) + "\n"
+def _specific(event: str, text: str) -> dict[str, Any]:
+    return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}} if text else {}
+
+
+def printed(output: Mapping[str, Any]) -> str:
+    """Return the output of a hook as its process prints it: nothing if there is none."""
+    return json.dumps(output) + "\n" if output else ""
 
 
 def tell_slices(settings: Settings) -> None:
@@ -312,15 +320,15 @@ class Hooks:
         self._shown = workspace, [*shown, *(hit.record.id for hit in found.hits)]
         return PROMPT_HEAD + found.text
 
-    def answer(self, budget: int, client: str) -> str:
-        """Return the output of the hook at a session's start: a briefing in the client's JSON, or ''."""
+    def answer(self, budget: int, client: str) -> dict[str, Any]:
+        """Return the output of the hook at a session's start: a briefing in the client's form, or nothing."""
         text = framed(self.briefing(budget))
         if text and client == "cursor":
-            return json.dumps({"additional_context": text}) + "\n"
+            return {"additional_context": text}
         return _specific("SessionStart", text)
 
-    def answer_prompt(self, budget: int, client: str) -> str:
-        """Return the output of the hook on a prompt: the memories that bear on it in the client's JSON, or ''."""
+    def answer_prompt(self, budget: int, client: str) -> dict[str, Any]:
+        """Return the output of the hook on a prompt: what bears on it in the client's form, or nothing."""
         event = "BeforeAgent" if client == "gemini" else "UserPromptSubmit"
         return _specific(event, framed(self.on_prompt(budget, client)))
 

@@ -10,7 +10,7 @@ import anyio
 
 from memoryd.connect.hook import PROMPT, READING, SHOWING
 from memoryd.errors import InvalidInputError, MemorydError
-from memoryd.features.agents.hooks import END, PROMPTED, START, Hooks, parse, tell_slices
+from memoryd.features.agents.hooks import END, PROMPTED, START, Hooks, parse, printed, tell_slices
 from memoryd.features.agents.spool import ASKING
 from memoryd.server.calls import Calls
 from memoryd.server.connection import Admission
@@ -63,11 +63,10 @@ class HookRequests:
         )
         if event == PROMPT:
             with anyio.move_on_after(PROMPTED):  # the user waits for it
-                return await self._calls.hop(partial(hooks.answer_prompt, budget, client))
+                return printed(await self._calls.hop(partial(hooks.answer_prompt, budget, client)))
             return ""
-        return await self._within(
-            ASKING, partial(hooks.answer, budget, client), "The session starts without a briefing"
-        )
+        briefing = partial(hooks.answer, budget, client)
+        return printed(await self._within(ASKING, briefing, "The session starts without a briefing"))
 
     async def delivered(self) -> Json:
         """Have what was printed noted as shown."""

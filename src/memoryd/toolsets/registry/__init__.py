@@ -22,9 +22,9 @@ from memoryd.model import Workspace
 from memoryd.toolsets.registry.arguments import Arguments, explained
 
 Capability = Literal["read", "write", "admin"]
-Needs = Literal["workspace", "project", "nothing"]
+Needs = Literal["workspace", "project", "given", "nothing"]
 """Where a tool runs: in the workspace in force; b: in the project that the session chose, where projects are offered;
-or in no workspace."""
+in the one that a request over HTTP names, while a process of one user gets none; or in no workspace."""
 
 COMPLETED = 100  # values of a completion (the protocol's maximum)
 
@@ -122,6 +122,8 @@ class Tool:
     """How an error is worded for callers."""
     base: type[Arguments] = Arguments
     """How the arguments are spelled."""
+    right: str = ""
+    """The tool that a token must allow for this one, if it is another."""
 
     @cached_property
     def arguments(self) -> type[Arguments]:
