@@ -80,9 +80,10 @@ class Client:
         self.ask("tools/list")
         return self
 
-    def call(self, tool: str, **arguments: object) -> None:
+    def call(self, tool: str, **arguments: object) -> Any:
         answer = self.ask("tools/call", {"name": tool, "arguments": arguments})
         assert not answer["result"].get("isError"), answer
+        return answer["result"].get("structuredContent")
 
     def __enter__(self) -> Self:
         return self
@@ -250,7 +251,7 @@ def hook(_: Sequence[str] = ()) -> None:
 
 
 def prompt(_: Sequence[str] = ()) -> None:
-    """Measure the hook of a prompt among some 1,000 facts, through a service whose models are loaded.
+    """Measure the hook of a prompt among some 1,000 facts, through a connection and as a process, with loaded models.
 
     Facts that are alike are the adverse case; those of everyday are what five persons' agents stored (bench.everyday).
     """
@@ -263,12 +264,13 @@ def prompt(_: Sequence[str] = ()) -> None:
                 time.sleep(0.5)
             _rest(environ)
             for text, what in {bears: "answered by a memory", **BESIDE}.items():
-                found = [hooked(environ, "prompt-submit", text) for _ in range(ROUNDS)]
-                seconds, used, added = zip(*found, strict=True)
-                rows.append(
-                    [what, f"{statistics.median(seconds):.2f}", f"{statistics.mean(used):.3f}", f"{sum(added)}"]
-                )
-        heads = ["prompt", "s, median", "CPU s, mean", "with memories"]
+                row = [what]
+                found = [(connected(client, text), hooked(environ, "prompt-submit", text)) for _ in range(ROUNDS)]
+                for way in zip(*found, strict=True):
+                    seconds = statistics.median(one[0] for one in way)
+                    row += [f"{seconds:.3f}", f"{sum(one[-1] for one in way)}"]
+                rows.append(row)
+        heads = ["prompt", *(f"{way}, {unit}" for way in ("connection", "process") for unit in ("s", "with memories"))]
         show(f"the hook prompt-submit among facts {kind}, {ROUNDS} times each", heads, rows)
 
 
@@ -295,6 +297,13 @@ def hooked(environ: dict[str, str], event: str, prompt: str = "") -> tuple[float
     before, used = time.perf_counter(), _used(environ)
     done = subprocess.run([*MEMORYD, "hook", event], input=handed, env=environ, capture_output=True, check=False)
     return time.perf_counter() - before, _used(environ) - used, bool(done.stdout)
+
+
+def connected(client: Client, prompt: str) -> tuple[float, bool]:
+    """Return the seconds of a hook that calls its tool through a connection, and whether it adds something."""
+    before = time.perf_counter()
+    added = client.call("memory_prompt", prompt=prompt, session_id=os.urandom(8).hex())
+    return time.perf_counter() - before, bool(added)
 
 
 def _used(environ: dict[str, str]) -> float:

@@ -19,7 +19,7 @@ import yaml
 
 from memoryd import __version__
 from memoryd.features.install.catalog import ClientName
-from memoryd.features.install.hooks import HOOK_FILES, UNBLOCKING
+from memoryd.features.install.hooks import HOOK_FILES, UNBLOCKING, called
 from memoryd.features.install.install import VARIABLE
 from memoryd.settings import Settings, variables
 from memoryd.toolsets import TOOLSETS
@@ -323,14 +323,18 @@ def test_the_extension_of_gemini_agrees_with_the_docs() -> None:
 )
 def test_the_hooks_of_the_plugin_match_those_that_install_writes(file: str, client: ClientName) -> None:
     held = read(f"plugins/{file}")
-    assert held.get("version") == HOOK_FILES[client].version
+    place, servers = HOOK_FILES[client], {"claude-code": "plugin:memoryd:memory", "codex": "memory"}
+    assert held.get("version") == place.version
     hooks = {event: group.get("hooks", [group])[0] for event, (group,) in held["hooks"].items()}
+    if place.calls:
+        assert hooks.pop(place.calls.event) == called(client, servers[client])
     lines = {event: hook["command"] for event, hook in hooks.items()}
     assert all(line.endswith(UNBLOCKING) for line in lines.values())
     run = {event: shlex.split(line.removesuffix(UNBLOCKING)) for event, line in lines.items()}
     begin = ["uvx", "--from", f"memoryd>={__version__}", "memoryd", "hook"]
     assert all(words[:5] == begin for words in run.values())
-    assert {event: words[5] for event, words in run.items()} == HOOK_FILES[client].events
+    asked = {place.calls.event: "prompt-submit"} if place.calls else {}
+    assert asked | {event: words[5] for event, words in run.items()} == place.events
     assert all(("--client" in words) == (client != "claude-code") for words in run.values())
     if client == "cursor":  # it is not known what its plugin servers learn about the project: both use the default
         assert all("--workspace" not in words for words in run.values())

@@ -125,6 +125,14 @@ def test_turns_and_texts_like_orders_are_not_added(here: Engine) -> None:
     assert "older" not in text, "an order changes nothing"
 
 
+def test_a_summary_that_repeats_the_prompt_does_not_take_the_place_of_the_answer(here: Engine) -> None:
+    place, asked = here.workspaces.find("default"), f"{ASKED} It must be listening."
+    for session in "abc":
+        repeated = f"{asked} ({session})"
+        here.store.write(place, lambda q: add(q, repeated, kind=Kind.SUMMARY, session_id="old"))  # noqa: B023
+    assert PORT in recalled(here, asked)
+
+
 def test_prompt_recall_keeps_its_budget_and_does_not_count_as_a_recall(here: Engine) -> None:
     for number in range(6):
         memories(here).store(f"The staging database number {number} listens on port 544{number}. " + "More. " * 60)

@@ -357,11 +357,11 @@ def doubt(logit: float, near: float, parts: Scores, profile: Profile) -> float:
 def promising(read: Sequence[str], logits: Scores, totals: Scores, profile: Profile) -> bool:
     """Return whether reading on may change the top hits, because the hits `read` last came close to the best.
 
-    If nothing answers so far, at most one more group is worth reading; if something surely does, none may be.
+    If nothing answers so far, at most one more group is worth reading.
     """
     close = max(totals[key] for key in read[-profile.further :]) >= max(totals.values()) - profile.reach
     least = profile.begun if len(logits) <= profile.head else profile.sure
-    return close and least <= max(logits.values()) < profile.enough
+    return close and least <= max(logits.values())
 
 
 def probability(total: float) -> float:

@@ -12,7 +12,7 @@ from memoryd.core.search.compared import stems
 from memoryd.core.search.current import Pair
 from memoryd.core.search.ranking import Profile
 from memoryd.errors import ModelError
-from memoryd.model import Findings, Hit, Record
+from memoryd.model import Findings, Hit, Kind, Record
 from memoryd.models.embedders import MULTILINGUAL
 from memoryd.models.helpers import UNUSABLE, Helpers
 from memoryd.models.rerankers import Reranker
@@ -111,9 +111,14 @@ class Reranking:
                 key: ranking.blend(logit, hits[key].why, hits[key].score, self._profile)
                 for key, logit in lifted.items()
             }
-            if not ranking.promising(list(read), logits, totals, self._profile):
+            if self._answered(logits, hits) or not ranking.promising(list(read), logits, totals, self._profile):
                 break
         return logits, lifted
+
+    def _answered(self, logits: Mapping[str, float], hits: Mapping[str, Hit]) -> bool:
+        """Return whether a hit surely answers; not a summary, which may repeat a question of its session."""
+        facts = (logit for key, logit in logits.items() if hits[key].record.kind is not Kind.SUMMARY)
+        return max(facts, default=self._profile.hopeless) >= self._profile.enough
 
     def _scored(
         self,
