@@ -4,6 +4,7 @@ Only what can hardly mean anything else counts. Names of days and months need a 
 `sun` are words and names too; numbers count only as dates, as years, and before units of time.
 """
 
+import math
 import re
 from calendar import monthrange
 from collections.abc import Callable
@@ -26,6 +27,14 @@ VAGUE = {"couple": (2, 3), "few": (2, 6), "several": (3, 8)}
 """The least and the greatest number for which such a word stands."""
 HOURS = {"morning": (0, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (18, 30)}
 """The hours of the parts of a day; a night lasts until six."""
+OF_MONTH = {
+    **dict.fromkeys(("early", "beginning", "start"), (0.0, 0.4)),
+    **dict.fromkeys(("mid", "middle"), (0.3, 0.7)),
+    **dict.fromkeys(("late", "end"), (0.6, 1.0)),
+    "first half": (0.0, 0.5),
+    "second half": (0.5, 1.0),
+}
+"""Which part of a month or a year such words name; they overlap, since who asks has not counted the days."""
 SHORT = {"minute": timedelta(minutes=1), "hour": timedelta(hours=1)}
 ASKING = frozenset(
     """happen happened happening change changed changes new news memory memories note notes noted store stored record
@@ -370,6 +379,7 @@ ANY: Rules = CLEAR | ON | IN
 STORED = "notes memories entries records decisions anything everything".split()
 """Words after which a time that follows `from` is that of storing: `the rent from July` has another meaning."""
 
+_PART_NAMED = re.compile(rf"\b(?:{'|'.join(OF_MONTH)})\b".replace(" ", r"\s+"), re.IGNORECASE)
 _QUOTED = re.compile(r'"[^"]*"')
 _CERTAIN = re.compile(r"\b(?:last|past|this|ago|yesterday|today|(?:19|20)\d\d)\b", re.IGNORECASE)
 """Without one of these, `on Monday` and `in July` are ahead if the question is about plans."""
@@ -388,8 +398,9 @@ def _time() -> re.Pattern[str]:
         r"(?<![\w.\-/@#])(?:"
         rf"(?:between|from)\s+(?P<first>{any_})\s+(?:and|to|until|till|through)\s+(?P<last>{any_})"
         rf"|(?P<edge>since|after|before|until|till)\s+(?P<bound>{any_})"
-        rf"|on\s+(?P<on>{on})|(?:in|during|(?:beginning|middle|end)\s+of)\s+(?:early\s+|late\s+|mid[-\s]?)?(?P<in>{in_})"
-        rf"|(?:{after})from\s+(?:early\s+|late\s+|mid[-\s]?)?(?P<from>{on}|{in_})(?!\s+on\b)"
+        rf"|on\s+(?P<on>{on})|(?:in|during|(?:beginning|start|middle|end|(?:first|second)\s+half)\s+of|(?:early|late)\s+in)"
+        rf"\s+(?:early\s+|late\s+|mid[-\s]*)?(?P<in>{in_})"
+        rf"|(?:{after})from\s+(?:early\s+|late\s+|mid[-\s]*)?(?P<from>{on}|{in_})(?!\s+on\b)"
         rf"|(?P<lately>{lately})|(?:(?:from|of|on|in|at|over|during|for)\s+)?(?P<clear>{clear})"
         r")(?:['’]s)?(?![\w@]|[.\-/:'’]\w)",
         re.IGNORECASE,
@@ -417,13 +428,25 @@ def _bounds(found: re.Match[str], now: datetime) -> Bounds | None:
     if found["first"]:
         one, other = _meaning(found["first"], now), _meaning(found["last"], now)
         return (one[0], other[1]) if one and other else None
+    if in_part := found["in"] or found["from"]:
+        return _narrowed(found[0], _meaning(in_part, now))
     if not found["edge"]:
-        return _meaning(found["on"] or found["in"] or found["from"] or found["lately"] or found["clear"], now)
+        return _meaning(found["on"] or found["lately"] or found["clear"], now)
     if (bound := _meaning(found["bound"], now)) is None:
         return None
     begin, end = bound
     edges: dict[str, Bounds] = {"since": (begin, None), "after": (end, None), "before": (None, begin)}
     return edges.get(found["edge"].lower(), (None, end))
+
+
+def _narrowed(text: str, bounds: Bounds | None) -> Bounds | None:
+    """Return the part of a month or year that a text names, such as `early October`; without one, all of it."""
+    named = _PART_NAMED.search(text)
+    if not named or not bounds or not bounds[0] or not bounds[1]:
+        return bounds
+    begin, days = bounds[0], (bounds[1] - bounds[0]).days
+    first, last = OF_MONTH[" ".join(named[0].lower().split())]
+    return begin + timedelta(days=int(first * days)), begin + timedelta(days=math.ceil(last * days))
 
 
 def _meaning(text: str, now: datetime) -> Bounds | None:
