@@ -14,6 +14,8 @@ unexport PYTHONDONTWRITEBYTECODE
 REWRITTEN := $(VENV)/rewritten
 PYTEST := test -e $(REWRITTEN) || { $(BIN)/python -m pytest --collect-only -q > $(REWRITTEN) || true; }; \
 	$(BIN)/python -m pytest -n auto --dist worksteal
+# The pip that Python brings may be years old, and then takes twice as long for all else.
+NEW_VENV = $(PYTHON) -m venv --upgrade-deps $(VENV)
 NEW_ENOUGH = $(PYTHON) -c 'import sys; sys.exit("memoryd needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 
 .PHONY: run quick test all seeds check lint types docs models conformance clients frameworks cluster ui-test clean
@@ -86,21 +88,21 @@ ui-test: $(VENV)/ready
 # It includes what the quick tests need.
 $(VENV)/ready: pyproject.toml
 	$(NEW_ENOUGH)
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	test -x $(BIN)/python || $(NEW_VENV)
 	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[dev]'
 	touch $@ $(VENV)/quick $(VENV)/runs
 
 # memoryd alone, which needs no tools for tests; the first time, pip shows what it fetches.
 $(VENV)/runs: pyproject.toml
 	$(NEW_ENOUGH)
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	test -x $(BIN)/python || $(NEW_VENV)
 	$(BIN)/python -m pip install --disable-pip-version-check --editable .
 	touch $@
 
 # A quarter of the other's size: no programs of servers, no Node, no driver of a browser.
 $(VENV)/quick: pyproject.toml
 	$(NEW_ENOUGH)
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	test -x $(BIN)/python || $(NEW_VENV)
 	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[quick]'
 	touch $@
 
