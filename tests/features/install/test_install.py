@@ -219,7 +219,7 @@ def test_a_server_elsewhere(at_home: Run, home: Path, client: str) -> None:
         in at_home("install", client, "--http", URL, "--workspace", "atlas", "--token-variable", "MY_TOKEN").stdout
     )
     at_home("install", client)
-    assert entry(file, client).keys() <= {"type", "command", "args", "alwaysLoad", "tools"}
+    assert entry(file, client).keys() <= {"type", "command", "args", "alwaysLoad", "tools", "env_vars"}
     at_home("uninstall", client)
     assert TABLES.get(client, "mcpServers") in held(file)
     assert held(file).get("inputs", []) == []

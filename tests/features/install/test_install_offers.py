@@ -131,6 +131,13 @@ def test_the_tools_that_a_user_has_chosen_stay(at_home: Run, home: Path) -> None
     assert entry(file, "copilot")["tools"] == ["memory_recall"]
 
 
+def test_variables_that_a_user_passes_on_stay(at_home: Run, home: Path) -> None:
+    file = prepared(home, "codex", '[mcp_servers.memory]\ncommand = "memoryd"\nenv_vars = ["MEMORY_DATA_DIR"]\n')
+    for _ in range(2):
+        at_home("install", "codex")
+        assert entry(file, "codex")["env_vars"] == ["MEMORY_DATA_DIR", "MEMORY_HOOKS"]
+
+
 HOOKS = {
     "claude-code": ".claude/settings.json",
     "codex": ".codex/hooks.json",
@@ -223,6 +230,8 @@ def test_a_client_that_can_calls_a_tool_at_a_prompt(
     assert older["type"] == "command"
     assert "server" not in older
     assert installed(since) == hook
+    at_home("install", client, "--hooks", "--name", "mine", "--http", "http://127.0.0.1:1/mcp")
+    assert "memory_prompt" not in file.read_text(encoding="utf-8"), "a server at a URL does not see MEMORY_HOOKS"
     at_home("uninstall", client, "--name", "mine")
     assert "memory_prompt" not in (file.read_text(encoding="utf-8") if file.exists() else "")
 

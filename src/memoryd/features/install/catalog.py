@@ -30,9 +30,11 @@ _STDIO, _HTTP = {"type": "stdio"}, {"type": "http"}
 _CHOSEN = "tools"
 """The key with the tools that a client offers its agent; a user's choice stays."""
 _ALL_TOOLS = {_CHOSEN: ["*"]}
+_FORWARDED = "env_vars"
+"""The key with the names of the variables that a client passes on to the servers that it starts, if not all."""
 _OURS = {"type", "command", "args", "url", "httpUrl", "serverUrl", "headers", "http_headers", BEARER}
 """The keys of an entry that an installation sets; all other keys are the user's and stay."""
-_OF_A_PROCESS = {"env", "envFile", "env_vars", "environment", "cwd"}
+_OF_A_PROCESS = {"env", "envFile", _FORWARDED, "environment", "cwd"}
 """Keys that mean nothing to a client that connects by URL."""
 
 
@@ -135,6 +137,7 @@ CLIENTS: Mapping[ClientName, Client] = {
         below(".codex"),
         below(".codex", "config.toml"),
         table="mcp_servers",
+        local={_FORWARDED: ["MEMORY_HOOKS"]},
         headers="http_headers",
         bearer=BEARER,
         loading={"required": True},
@@ -224,6 +227,8 @@ def renewed(old: Mapping[str, Any], new: ServerEntry) -> ServerEntry:
     """Return `new` with the keys that the user added to `old`."""
     gone = _OURS if "command" in new else _OURS | _OF_A_PROCESS
     chosen = {_CHOSEN: old[_CHOSEN]} if _CHOSEN in old else {}
+    if _FORWARDED in old and _FORWARDED in new:
+        chosen[_FORWARDED] = [*old[_FORWARDED], *(name for name in new[_FORWARDED] if name not in old[_FORWARDED])]
     return {**{key: value for key, value in old.items() if key not in gone or key in new}, **new, **chosen}
 
 

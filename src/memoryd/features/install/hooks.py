@@ -89,9 +89,12 @@ HOOK_FILES: Mapping[ClientName, HookFile] = {
 
 
 def added(client: ClientName, command: Sequence[str], arguments: Sequence[str], server: str) -> FileEdit:
-    """Return the change that sets `command` as a client's hooks, or a tool of the client's `server`."""
+    """Return the change that sets `command` as a client's hooks, and where it can, a call of its `server`.
+
+    Without a server there are commands alone: one at a URL does not see whether the client's session is without hooks.
+    """
     place = HOOK_FILES[client]
-    calls = place.calls if place.calls and place.calls.known() else None
+    calls = place.calls if server and place.calls and place.calls.known() else None
 
     def edit(text: str) -> str:
         if place.version and editing.value_at(editing.parsed(text, toml=False), ["version"]) is None:

@@ -101,7 +101,7 @@ def install(
         changes.make(_calling(place.rules, name, allowed=True))
     if run_hooks:
         words = _of_server(settings, url, token_variable) if url else starting.arguments(settings, *OF_HOOKS)
-        changes.make(hooks.added(client, starting.command(settings), words, name))
+        changes.make(hooks.added(client, starting.command(settings), words, "" if url else name))
     if not any(changes):
         show.verbatim(f"{name} is already installed for {wanted.title}: {place.file}")
         return
