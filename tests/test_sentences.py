@@ -22,6 +22,16 @@ def test_sentences_without_spaces_between_them() -> None:
     assert sentences("雨だ。傘は？「ない。」と言う。終わり") == ["雨だ。", "傘は？", "「ない。」と言う。", "終わり"]
 
 
+def test_sentences_of_other_scripts() -> None:
+    assert sentences("Redis सिर्फ cache रहेगा। RBI को report भेजनी है।") == [
+        "Redis सिर्फ cache रहेगा।",
+        "RBI को report भेजनी है।",
+    ]
+    assert sentences("أين المفتاح؟ عند سارة. شكرا") == ["أين المفتاح؟", "عند سارة.", "شكرا"]
+    assert sentences("کہاں ہے؟ گھر میں۔ ٹھیک") == ["کہاں ہے؟", "گھر میں۔", "ٹھیک"]
+    assert sentences("Он вышел. Она ждёт.") == ["Он вышел.", "Она ждёт."]
+
+
 @pytest.mark.parametrize(
     "one",
     [
@@ -57,6 +67,9 @@ def test_sentences_without_spaces_between_them() -> None:
         "La Sra. Ruiz, p. ej. Ana.",
         "Il sig. Rossi e il Dott. Bianchi.",
         "Dhr. Jansen en bijv. Piet.",
+        "Офис на ул. Мира, д. 5, кв. 12.",
+        "Аренда 60 тыс. руб. в месяц с 2024 г. по договору.",
+        "डॉ. शर्मा कल मिलेंगे।",
     ],
 )
 def test_abbreviations_end_no_sentence(one: str) -> None:

@@ -117,7 +117,7 @@ def _kind(line: str, before: str, kind: str) -> str:
     if own == "indented":
         deeper = _indent(line) - _indent(before)
         return "more" if (kind == "item" and deeper > 0) or (kind == "more" and deeper >= 0) else "line"
-    wraps = kind in {"prose", "wrapped"} and len(before) >= WRAPPED and before.rstrip()[-1] not in ".!?:…。！？｡"
+    wraps = kind in {"prose", "wrapped"} and len(before) >= WRAPPED and before.rstrip()[-1] not in ".!?:…।॥؟۔。！？｡"
     return "wrapped" if wraps and line.lstrip()[:1].islower() else "prose"
 
 

@@ -7,24 +7,26 @@ from memoryd.text import STOP_WORDS
 
 # A search for one set of characters skips all others at once, one for alternatives tries each at every place.
 _END = re.compile(
-    r"""[.!?…。！？｡\n](?:(?<=[.!?…])["'”’»)\]*_]*+\s++(?=\S)|(?<=[。！？｡])\s*+(?=[^\s。！？｡」』）”’])|(?<=\n)\n*+)"""
+    r"""[.!?…।॥؟۔。！？｡\n](?:(?<=[.!?…।॥؟۔])["'”’»)\]*_]*+\s++(?=\S)|(?<=[。！？｡])\s*+(?=[^\s。！？｡」』）”’])|(?<=\n)\n*+)"""
 )
 _OPENING = "\"'“‘„«([*_"
 _NEXT_WORD = re.compile(rf"[{re.escape(_OPENING)}]*+([^\W_]*+\.?)")
 _DOTTED = re.compile(r"(?:[^\W\d_]\.)*+[^\W\d_]")
 _LOOKED_AT = 24  # characters before a full stop: longer than every abbreviation
 
-# Abbreviations in English, German, French, Spanish, Italian and Dutch. Those in lower case may begin with a capital.
+# Abbreviations of European languages and Hindi. Those in lower case may begin with a capital.
 _LEADING = frozenset(  # a name or an example follows: they never end a sentence
     """mr mrs dr prof Ms Mx Hr Hrn Fr Frl Mme Mlle Mgr Sra Srta Dott Dhr Mevr e.g i.e cf viz vs approx ca incl excl
-    z.B z.b d.h bspw vgl bzw sog ggf evtl inkl exkl zzgl p.ex p.ej bijv resp""".split()
+    z.B z.b d.h bspw vgl bzw sog ggf evtl inkl exkl zzgl p.ex p.ej bijv resp т.е т.к напр им ул просп डॉ प्रो""".split()
 )
 _NAMING = frozenset("St Ste Mt Sr Sig sig Sgt Capt Lt".split())  # a name follows, but `on Main St. Then` ends
 _NUMBERED = frozenset(  # if a number follows: `No. 5`, `Jan. 5`
     """no nr nos num núm art abs kap fig figs abb tab vol bd sec pos pp pag pág str tel ext min max al
-    jan feb mar apr jun jul aug sep sept oct okt nov dec dez""".split()
+    jan feb mar apr jun jul aug sep sept oct okt nov dec dez д кв стр рис табл नं सं""".split()
 )
-_TRAILING = frozenset("etc usw usf ff ecc enz al inc ltd co corp jr bros dept min max tel".split())  # `etc. and`
+_TRAILING = frozenset(
+    "etc usw usf ff ecc enz al inc ltd co corp jr bros dept min max tel руб тыс г гг т.д т.п".split()
+)  # `etc. and`
 _EXAMPLE = {"p. ex", "p. ej", "p. es"}
 _MONTHS = frozenset(  # after a German ordinal: `am 5. Mai`
     "Januar Jänner Februar März April Mai Juni Juli August September Oktober November Dezember".split()
