@@ -5,8 +5,9 @@
 `bench/everyday/` has what one person's agents stored in eight months, and is written by hand. memories.jsonl: {id, at,
 text, tags, importance?, session?}. questions.jsonl: {query, class, ids, says, old?, now?}: the memories that answer,
 best first; a text that an answer should contain; of the class `changed` the outdated memory. nothing.jsonl: {query,
-class} without an answer. pairs.jsonl, if it is there: {class: change, old, new} and {class: both, one, other}, each
-with {question, asked, apart: minutes or months}; each pair is asked alone in a workspace, then among the memories.
+class} without an answer. pairs.jsonl, if it is there: {class: change, old, new}, {class: both, one, other} and, if the
+other one is a change of another attribute of what the first one is about, {class: aside, one, other}, each with
+{question, asked, apart: minutes or months}; each pair is asked alone in a workspace, then among the memories.
 
 Every question is one `Memories.recall` of 500 tokens in the default format, in process, at the time `now` or NOW. The
 tables show, by class: the right memory among the first 1 and 5 hits; the share of the right ones in the answer; whether

@@ -48,6 +48,12 @@ _ANSWERS, _WEAK, _BETTER, _DOUBT, _UNRELATED, _WORSE = 5.0, 2.0, 3.5, -2.5, -5.0
 """Logits: the older text surely answers the question, hardly does, does far worse than the newer one; below the next
 one the newer text is about the same matter only if it has a sign of a change, below the fifth one hardly ever. The
 last one is a distance: a newer text that is worse by more has nothing of what was asked, if it has no value."""
+_MORE = 0.75
+"""Logits: a newer text that answers the question by less than this better than its mere subject does only names it. Of
+96 facts with a newer text about another attribute of the same subject 14 are taken for outdated, without this 63; of
+285 changes 225 are found, without this 231."""
+SURELY = 4.0
+"""The logit from which a newer text answers, and does not only name its subject."""
 _NEAREST = 2  # facts between the two
 _NAMED = 2.0  # points of a name or a number
 
@@ -79,6 +85,8 @@ class Logits:
     """Asked with the question, of the newer text."""
     matter: float | None = None
     """Asked with the older text, of the newer one."""
+    named: float | None = None
+    """Asked with the question, of `subject` alone."""
 
 
 def evidence(
@@ -108,10 +116,25 @@ def evidence(
     better = logits.older is not None and logits.newer is not None and logits.newer > logits.older
     if better and new.changes and about["old_value"]:  # it says what became of that, however poorly that answered
         parts |= {"older_answers": max(parts.get("older_answers", 0.0), 0.0), "better_answer": 0.0}
+    parts["only_named"] = -4.5 if _only_named(old, new, logits) else 0.0
     if sum(parts.values()) >= least:
         parts |= _off_the_point(asked, old, new, logits, found)
         parts |= against(asked, old, new)
     return Evidence.of(parts.items())
+
+
+def subject(question: str, older: str, newer: str, common: Collection[str] = ()) -> str:
+    """Return the words of the newer text that name what all three are about, and '' if it may say more about that.
+
+    `Dad's front door` of `Dad's front door has been repainted`, if the question is about its code. It may say more if
+    it also has something of what the older one alone states, other than `common` words, or all words of the question
+    that the older one has.
+    """
+    asked, old, new = map(compared, (question, older, newer))
+    shared, about = old.content & new.content, asked.content & old.content
+    if about <= new.content or shared - asked.content.union(common):
+        return ""
+    return " ".join(token for token, stem in zip(new.tokens, new.stems, strict=True) if stem in shared & about)
 
 
 def _of_the_matter(new: ComparedText, old: ComparedText, matter: Collection[str]) -> ComparedText:
@@ -227,6 +250,16 @@ def _unlinked(logits: Logits, found: Mapping[str, float], between: int | None) -
     yield "unrelated", -1.5 if beside_it else -1.0 if unrelated else 0.0
 
 
+def _only_named(old: ComparedText, new: ComparedText, logits: Logits) -> bool:
+    """Return whether the newer text answers the question hardly better than its mere subject does.
+
+    Another value of the same kind, in a text that answers the older one, is more than the subject.
+    """
+    if logits.newer is None or logits.named is None or logits.newer - logits.named >= _MORE:
+        return False
+    return (logits.matter or 0.0) < _WEAK or not same_kind(old, new)
+
+
 def _off_the_point(
     asked: ComparedText, old: ComparedText, new: ComparedText, logits: Logits, found: Mapping[str, float]
 ) -> Iterator[tuple[str, float]]:
@@ -250,7 +283,7 @@ def _named(asked: ComparedText, old: ComparedText, new: ComparedText, common: Co
         return 0.0
     names = {stem for token, stem in zip(new.tokens[1:], new.stems[1:], strict=True) if token[:1].isupper()}
     values = {
-        stem: (stem in names or token[:1].isupper()) if place else stem in names
+        stem: token[:1].isupper() if place else stem in names
         for place, (token, stem) in enumerate(zip(old.tokens, old.stems, strict=True))
         if stem in near and stem not in asked.content and stem not in common
     }

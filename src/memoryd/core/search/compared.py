@@ -38,6 +38,10 @@ CHANGE = re.compile(
 )
 """Words that say that something is otherwise than before."""
 
+_BEGINS = re.compile(r"(?:^|[^\w\s&,'’/]\s*|\n)$")
+_TITLE = re.compile(r"\w+ (?:&|(?:By|Of|And)\b)|[A-Z][\w'’-]*(?: (?:&|[A-Z][\w'’-]*)){2,}:")
+"""A name with which a sentence begins: `Moved By Music`, `Left Bank Hackney:`."""
+
 _HABIT = re.compile(
     r"\b(?:is|are|be|gets?) (?:\w+ )?\w+ed (?:over |back |off |up |in )?(?=(?:every|each|daily|weekly|monthly|yearly"
     r"|once|twice|after|on|at|when|whenever|if|automatically|regularly)\b)"
@@ -157,7 +161,7 @@ def compared(text: str) -> ComparedText:
     spans = [
         (start, end)
         for start, end in map(re.Match[str].span, CHANGE.finditer(text))
-        if not any(first <= start < last for first, last in habits)
+        if not any(first <= start < last for first, last in habits) and not _in_name(text, start, end)
     ]
     return ComparedText(
         text,
@@ -168,8 +172,20 @@ def compared(text: str) -> ComparedText:
         kinds={kind: found for kind, found in kinds.items() if found},
         beside_change=frozenset(stems[place] for place in _beside(text, spans) if stems[place] in content),
         changes=bool(spans),
-        hints=bool(_HINT.search(text)),
+        hints=any(not _in_name(text, *match.span()) for match in _HINT.finditer(text)),
     )
+
+
+def _in_name(text: str, start: int, end: int) -> bool:
+    """Return whether words are a part of a name: `Bean & Gone`, `New York`, but not `Moved to York`, `CANCELLED`.
+
+    In a heading (`Board Meeting Postponed to Friday`) all words begin so.
+    """
+    if not text[start].isupper() or text[start:end].isupper():
+        return False
+    if not any(match[0].islower() and match[0] not in STOP_WORDS for match in TOKEN.finditer(text)):
+        return False
+    return not _BEGINS.search(text, max(0, start - 9), start) or bool(_TITLE.match(text, start))
 
 
 def _beside(text: str, changes: Sequence[tuple[int, int]]) -> Iterator[int]:

@@ -67,6 +67,11 @@ _OWNED = re.compile(
     r"(?:(?:The|Our|My) )?(?:[\w.-]+ )?([\w.-]+['’]s?) ((?:[\w-]+ ){0,2}?[\w-]+) (?:[A-Z]\w+ )?"
     r"(?:is|are|has|have)\b[^,;]*$"
 )
+_PLACED = re.compile(
+    r"\b([\w-]+) (?:by|next to|beside|behind|near|opposite|in|at|on|under|above|below|outside|inside) "
+    r"(?:the|our|my|his|her|their) ((?:\w+ )?\w+) (?:is|are|was|were|has|have|had|needs?|takes?|can|must|may|will)\b"
+)
+"""A thing of which there may be several, and where that one is that something is stated of."""
 _RELATIVE = re.compile(
     r"\b(?:(\w+)['’]s|his|her|their) (?:[\w-]+ ){0,2}?"
     r"(sister|brother|mother|father|son|daughter|wife|husband|partner|cousin|friend)\b"
@@ -83,6 +88,7 @@ _EVENT = re.compile(
 _DOERS = frozenset("i we you they he she to".split())
 _TIMED = frozenset(("date", "weekday", "time"))
 _LABEL = re.compile(r"([^.:;!?\n]{3,60}): ")
+_ARTICLES = frozenset("the a an our my for".split())
 _NO_ATTRIBUTE = frozenset("new old other same our former next last all more".split())
 
 
@@ -103,6 +109,7 @@ def against(asked: ComparedText, old: ComparedText, new: ComparedText) -> Iterat
         yield "other_owner", -3.0 if _other_owner(asked, old, new) else 0.0
         yield "second_answer", -4.0 if not new.hints and _second_answer(old, new) else 0.0
         yield "other_thing", -4.5 if _other_thing(asked, old, new) else 0.0
+        yield "other_kind", -4.5 if _other_kind(asked, old, new) or _other_place(asked, old, new) else 0.0
         yield "event", -4.0 if _EVENT.search(new.text) and not _EVENT.search(old.text) else 0.0
 
 
@@ -119,6 +126,23 @@ def _other_thing(asked: ComparedText, old: ComparedText, new: ComparedText) -> b
     if owned and stem_of(owned[1]) in old.content:
         things.append(owned[2].split())
     return any(known.isdisjoint(map(stem_of, thing)) for thing in things)
+
+
+def _other_kind(asked: ComparedText, old: ComparedText, new: ComparedText) -> bool:
+    """Return whether the texts begin with two kinds of what is asked about: `Sandbox keys are`, `Live keys get`."""
+    begun = [one.stems[one.tokens[0].lower() in _ARTICLES :][:2] if one.tokens else () for one in (old, new)]
+    if min(map(len, begun)) < 2:
+        return False
+    (kind, thing), (other, same) = begun
+    new_kind = other not in old.content | asked.content | _NO_ATTRIBUTE and other in new.content
+    return thing == same and thing in asked.content and new_kind and kind in old.content - new.content - asked.content
+
+
+def _other_place(asked: ComparedText, old: ComparedText, new: ComparedText) -> bool:
+    """Return whether the newer text speaks of such a thing elsewhere: `butt by the shed is`, `butt in the yard has`."""
+    here, there = ({stem_of(thing): stems(place) for thing, place in _PLACED.findall(one.text)} for one in (old, new))
+    shared = asked.content & here.keys() & there.keys()
+    return any(here[thing].isdisjoint(there[thing]) and there[thing] - asked.content for thing in shared)
 
 
 def _other_owner(asked: ComparedText, old: ComparedText, new: ComparedText) -> bool:
@@ -231,16 +255,24 @@ def _contrast(asked: ComparedText, one: ComparedText, other: ComparedText) -> bo
 def _other_label(asked: ComparedText, one: ComparedText, other: ComparedText) -> bool:
     """Return whether the question has `teachers`, and one text begins with `For teachers: `, one with `For pupils: `.
 
-    Both labels begin or end with the same word, and the other one has no time, as `Rent since June: ` has.
+    Both labels begin or end with the same word, or what follows is alike, and the other one has no time, as
+    `Rent since June: ` has.
     """
-    labels = [compared(match[1]) for match in (_LABEL.match(one.text), _LABEL.match(other.text)) if match]
-    if len(labels) < 2 or not all(label.stems for label in labels):
+    labels = [
+        (compared(match[1]), match.end()) for match in (_LABEL.match(one.text), _LABEL.match(other.text)) if match
+    ]
+    if len(labels) < 2 or not all(label.stems for label, _ in labels):
         return False
-    mine, its = labels
+    (mine, start), (its, start2) = labels
     dated = not DAYS.isdisjoint(map(str.lower, its.tokens)) or not _TIMED.isdisjoint(its.kinds)
-    like = mine.stems[0] == its.stems[0] or mine.stems[-1] == its.stems[-1]
-    found = (asked.content & mine.content) - its.content and (its.content - mine.content) - asked.content
-    return bool(like and found and not (its.changes or its.hints or dated))
+    if its.changes or its.hints or dated:
+        return False
+    same = alike(compared(one.text[start:]), compared(other.text[start2:]), 0.5)
+    own, others = mine.content - its.content, its.content - mine.content
+    if same and own and others and own <= names(mine) and others <= names(its):
+        return True  # `Gone Camden: ` and `Gone Hackney: `
+    like = same or mine.stems[0] == its.stems[0] or mine.stems[-1] == its.stems[-1]
+    return bool(like and asked.content & own and others - asked.content)
 
 
 def _missing(asked: ComparedText, one: ComparedText, other: ComparedText) -> frozenset[str]:

@@ -71,12 +71,26 @@ class Pair:
         """Return whether the cross-encoder reads the newer text: alone, or with the older one, if that is English."""
         return not self.foreign(question) or (is_english(question) and is_english(self.texts[1]))
 
+    def subject(self, question: str, newer: float | None) -> str:
+        """Return what the newer text has of the question and the older one alone, '' if it surely answers.
+
+        `newer` is as in `evidence`.
+        """
+        surely = self.newer.why.get("reranker", newer or 0.0) >= changes.SURELY
+        return "" if surely else changes.subject(question, *self.texts, self.common)
+
     def evidence(
-        self, question: str, newer: float | None = None, matter: float | None = None, least: float = -math.inf
+        self,
+        question: str,
+        newer: float | None = None,
+        matter: float | None = None,
+        named: float | None = None,
+        least: float = -math.inf,
     ) -> Evidence:
         """Return the evidence for a change, given what the cross-encoder says of the newer hit, as far as it is known.
 
-        `newer` is its logit if it is asked with the question, `matter` if with the older hit. For `least` see changes.
+        `newer` is its logit if it is asked with the question, `matter` if with the older hit, `named` that of its
+        `subject`. For `least` see changes.
         """
         if changes_across.differ(*self.texts):
             alike = not changes_across.differ(question, self.texts[1])
@@ -88,7 +102,7 @@ class Pair:
             found = foreign_changes.evidence(question, *self.texts, self.near)
         else:
             older = self.older.why.get("reranker") if self.older.bears else None  # near the floor it says nothing
-            logits = changes.Logits(older, self.newer.why.get("reranker", newer), matter)
+            logits = changes.Logits(older, self.newer.why.get("reranker", newer), matter, named)
             found = changes.evidence(question, *self.texts, logits, self.common, self.frequent, self.between, least)
         one, other = self.older.record.tags, self.newer.record.tags
         tagged_apart = bool(one and other) and set(one).isdisjoint(other)  # such as the licences of two projects

@@ -1,6 +1,7 @@
 """Reranking by the cross-encoder: which hits it reads, which part of each, and the resulting order."""
 
 import logging
+import math
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -239,14 +240,22 @@ class Reranking:
                 return pair.evidence(found.query, matter=cross_encoder.matter(self._helpers, reranker, *pair.texts))
             if pair.foreign(found.query):
                 return pair.evidence(found.query, logits.get(key))
-            evidence = pair.evidence(found.query, logits.get(key))
-            if changes.ENOUGH - changes.READ / 2 <= evidence.total < changes.CERTAIN:
-                older, newer = pair.texts
-                matter = cross_encoder.logits(self._helpers, reranker, older, [newer])
-                evidence = pair.evidence(found.query, logits.get(key), next(iter(matter), None))
-            return evidence
+            return self._english(reranker, pair, logits.get(key), found)
 
         return current.ordered(hits, current.pairs(hits, found, self._profile), judged, logits)
+
+    def _english(self, reranker: Reranker, pair: Pair, logit: float | None, found: Found) -> Evidence:
+        """Return the evidence of a pair of English texts, of which the newer one has this logit if it is no hit."""
+        evidence, subject = pair.evidence(found.query, logit), pair.subject(found.query, logit)
+        matter = None
+        if changes.ENOUGH - changes.READ / 2 <= evidence.total < (math.inf if subject else changes.CERTAIN):
+            older, newer = pair.texts
+            matter = next(iter(cross_encoder.logits(self._helpers, reranker, older, [newer])), None)
+            evidence = pair.evidence(found.query, logit, matter)
+        if evidence.total < changes.ENOUGH or not subject:
+            return evidence
+        named = self._answers(reranker, found, [_labelled(pair.newer.record, subject)])
+        return pair.evidence(found.query, logit, matter, next(iter(named), None))
 
     # parts -----------------------------------------------------------------------------------------------------------
 
