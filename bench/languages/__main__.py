@@ -16,7 +16,8 @@ other fifty, most of which are about what a fact is about, or about a person tha
 
 The second table has pairs of a fact and its change, and of two facts that hold (changes.jsonl), alone in a workspace:
 how often the change comes first, with the older fact marked or absent, and how often none of two that hold is marked;
-`across` are pairs in two languages.
+`among` has all pairs of a language and class in one workspace with its 60 facts, so that changes of other facts may be
+taken for one of what is asked about. `across` are pairs in two languages.
 
 The third table has the size of the word index, compared with an index that treats a run of letters as one word, on
 texts drawn from the language's facts.
@@ -26,7 +27,7 @@ import json
 import random
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -115,6 +116,15 @@ class Answers:
                 wrong.append(bearing_on(self.scope(f"{language}, no answer"), fact["question"], PROMPTED) is not None)
         return f"{mean(right):.2f} / {mean(wrong):.2f}"
 
+    def current(self, workspace: str, pair: Mapping[str, str]) -> bool:
+        """Return whether a change comes first, with what it changes marked, or neither of two that hold is marked."""
+        hits = self.recalled(workspace, pair["question"])
+        marked = {hit.record.body for hit in hits if hit.changed_by}
+        if pair["class"] == "both":
+            return marked.isdisjoint({pair["older"], pair["newer"]})
+        older = [hit for hit in hits if hit.record.body == pair["older"]]
+        return bool(hits) and hits[0].record.body == pair["newer"] and (not older or pair["older"] in marked)
+
     def beside(self, language: str) -> str:
         """Return how often prompt recall adds something to work for an agent, and to what is beside the facts."""
         prompts = (HERE / "beside" / f"{language}.txt").read_text(encoding="utf-8").splitlines()
@@ -168,25 +178,32 @@ def quality(languages: Sequence[str], path: Path) -> None:
 
 def changes(languages: Sequence[str], path: Path) -> None:
     rows = [json.loads(line) for line in (HERE / "changes.jsonl").read_text(encoding="utf-8").splitlines()]
+    groups = dict[tuple[str, str], list[dict[str, str]]]()
+    for row in rows:
+        groups.setdefault((row["language"], row["class"]), []).append(row)
     with Engine(Settings.read(db_path=path, durability="normal")) as engine:
         engine.helpers.start()
         assert engine.helpers.other(600), "run `memoryd models pull --all` first"
-        answers, right = Answers(engine), dict[tuple[str, str], list[bool]]()
-        for number, row in enumerate(rows):
-            answers.fill(f"pair {number}", [row["older"], row["newer"]])
+        answers = Answers(engine)
+        for (language, kind), pairs in groups.items():
+            for number, row in enumerate(pairs):
+                answers.fill(f"{language}, {kind} {number}", [row["older"], row["newer"]])
+            others = texts("en") + texts("de") if language == "across" else texts(language)
+            stored = [*(row["older"] for row in pairs), *others, *(row["newer"] for row in pairs)]
+            answers.fill(f"{language}, {kind}", stored)
         engine.embedding.complete(nothing)
-        for number, row in enumerate(track(rows, "changes", transient=True)):
-            hits = answers.recalled(f"pair {number}", row["question"])
-            marked = [hit.record.body for hit in hits if hit.changed_by]
-            new_first = bool(hits) and hits[0].record.body == row["newer"] and (len(hits) == 1 or bool(marked))
-            fine = new_first if row["class"] == "change" else not marked
-            right.setdefault((row["language"], row["class"]), []).append(fine)
-    cells = [
-        [language, *(f"{mean(right[language, kind]):.2f}" for kind in ("change", "both"))]
-        for language in (*languages, "across")
-        if (language, "both") in right
-    ]
-    show("changes", ["", "new first", "both hold"], cells)
+
+        def cell(language: str, kind: str) -> str:
+            pairs, place = groups[language, kind], f"{language}, {kind}"
+            alone = [answers.current(f"{place} {number}", row) for number, row in enumerate(pairs)]
+            return f"{mean(alone):.2f} / {mean([answers.current(place, row) for row in pairs]):.2f}"
+
+        cells = [
+            [language, cell(language, "change"), cell(language, "both")]
+            for language in track((*languages, "across"), "changes", transient=True)
+            if (language, "both") in groups
+        ]
+    show("changes, alone / among others", ["", "new first", "both hold"], cells)
 
 
 def size(bodies: Sequence[str]) -> int:

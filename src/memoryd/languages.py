@@ -14,10 +14,10 @@ from memoryd.text import STOP_WORDS, content_words, is_latin, within_names
 READ = 1_000
 """Characters of a text that are looked at, from its beginning."""
 
-_SHARED = frozenset("on no me at an so in is was am or as do he i a to we be his her has more hat war d s t m".split())
+SHARED = frozenset("on no me at an so in is was am or as do he i a to we be his her has more hat war d s t m".split())
 """Function words of English, or ends of them, that are also words elsewhere, which tell nothing alone."""
 
-FOREIGN = frozenset(files("memoryd").joinpath("foreign_words.txt").read_text("utf-8").split()) - STOP_WORDS - _SHARED
+FOREIGN = frozenset(files("memoryd").joinpath("foreign_words.txt").read_text("utf-8").split()) - STOP_WORDS - SHARED
 """Function words of other languages, without those that are English words, too."""
 
 FOREIGN_WORD = -2.0
@@ -68,7 +68,7 @@ def _evidence(word: str) -> float:
     if word in FOREIGN:
         return FOREIGN_WORD
     if word in STOP_WORDS:
-        return 0.2 if word in _SHARED else 2.0
+        return 0.2 if word in SHARED else 2.0
     if not word.isascii():
         return FOREIGN_WORD
     if word in _frequent() or _ENDINGS.sub("", word) in _frequent() or _ENDINGS.sub("e", word) in _frequent():

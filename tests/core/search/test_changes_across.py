@@ -16,6 +16,7 @@ CASES = {
     "a friend": ("Wo wohnt Ina?", "Ina lives in Kiel.", "Der Freund von Ina ist nach Ulm gezogen.", False),
     "a counterpart": ("Which port has staging?", "Staging hat Port 54.", "The production port is now 77.", False),
     "the same change": ("When is it?", "Der Termin wurde auf Freitag verlegt.", "It was moved to Friday.", False),
+    "nothing new": ("Wann hat Anna Geburtstag?", "Anna hat am 3. März Geburtstag.", "Jonas is on 7 July.", False),
     "in addition": ("Que toca a Pia?", "Pia plays the piano.", "A Pia agora também toca harpa.", False),
 }
 
@@ -32,8 +33,20 @@ def test_a_text_that_does_not_answer_the_question_changes_nothing() -> None:
     question, older, newer, _ = CASES["a word of change"]
     assert changes_across.evidence(question, older, newer, NEAR, ASKED, -4.0).total < ENOUGH
     assert changes_across.evidence(question, older, newer, 0.1, 0.1, None).total < ENOUGH
+    assert changes_across.evidence(question, older, newer, 0.25, 0.6, None).total < ENOUGH, "near the question alone"
 
 
 def test_a_name_that_both_have_links_them_however_far_they_are() -> None:
     texts = "Каким линтером проверяем код?", "Code is checked with Flake8.", "Flake8 заменили на Ruff."
     assert changes_across.evidence(*texts, 0.2, 0.0, None).total >= ENOUGH
+
+
+def test_a_name_and_now_tell_less_of_a_text_in_another_language_than_the_question() -> None:
+    texts = "Which Go version does CI use?", "CI builds with Go 1.24.", "Seit Montag antwortet die CI mit 503."
+    assert changes_across.evidence(*texts, 0.3, 0.25, None).total < ENOUGH
+    assert changes_across.evidence(*texts, 0.6, 0.5, None).total >= ENOUGH
+
+
+def test_texts_far_from_each_other_share_a_name_by_chance() -> None:
+    texts = "Où habite Camille ?", "Camille lives in Lyon.", "Paul a déménagé de Lyon à Metz."
+    assert changes_across.evidence(*texts, 0.17, 0.0, None).total < ENOUGH

@@ -191,6 +191,17 @@ def test_a_text_that_changes_one_fact_hardly_changes_another() -> None:
     assert older(changes.ENOUGH + changes.ANOTHER) == ["first", "second"]
 
 
+@pytest.mark.parametrize("bears", [True, False])
+def test_a_change_that_was_not_found_is_no_surer_than_what_it_changes(bears: bool) -> None:
+    def hit(key: str) -> Hit:
+        return Hit(record=Record(id=key, kind=Kind.MEMORY, body=key, created_at="2026-03-04T00:00:00Z"), score=1.0)
+
+    old = replace(hit("old"), bears=bears)
+    pair = [Pair(old, hit("new"), 0.5, frozenset(), frozenset(), None, 0.0)]
+    hits = ordered([old], pair, lambda _: Evidence({"x": changes.ENOUGH}), {})
+    assert [(hit.record.id, hit.bears) for hit in hits] == [("new", bears), ("old", bears)]
+
+
 @pytest.mark.parametrize(
     ("older", "newer", "named"),
     [

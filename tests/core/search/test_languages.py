@@ -297,6 +297,36 @@ def test_an_english_change_is_seen_before_it_can_be_compared_with_other_language
     assert [hit.record.body for hit in hits if hit.changed_by] == ["The book club meets on Tuesdays."]
 
 
+JONAS = {
+    "birthday": "Jonas hat am 7. November Geburtstag.",
+    "work": "Jonas arbeitet in einer Tischlerei in Kiel.",
+    "allergy": "Jonas ist gegen Haselnüsse allergisch.",
+    "news": "Jonas arbeitet nicht mehr in der Tischlerei, sondern in einem Museum.",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "first_one", "older"),
+    [
+        ("Wo arbeitet Jonas?", "news", ["work"]),
+        ("Wann hat Jonas Geburtstag?", "birthday", []),
+        ("Wogegen ist Jonas allergisch?", "allergy", []),
+    ],
+)
+def test_only_what_was_clearly_asked_for_is_changed(
+    engine: Engine, question: str, first_one: str, older: list[str]
+) -> None:
+    named = memories(engine, name="news of Jonas")
+    if not named.recent(1):
+        for text in (*list(JONAS.values())[:3], *GERMAN.strip().splitlines(), JONAS["news"]):
+            named.store(text)
+        named.recall(question, 500)
+        engine.embedding.complete(lambda _: None)
+    hits = named.recall(question, 500).hits
+    assert hits[0].record.body == JONAS[first_one]
+    assert [hit.record.body for hit in hits if hit.changed_by] == [JONAS[key] for key in older]
+
+
 def test_without_fetching_the_answer_says_how_to_get_the_model(tmp_path: Path, model_dir: Path) -> None:
     with Engine(without_other(tmp_path, model_dir), fetch=False) as here:
         here.helpers.start()

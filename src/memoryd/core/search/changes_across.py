@@ -21,6 +21,8 @@ facts beside them 5, of which 4 are about a relative of whom is asked about."""
 _CLOSE, _NEAR = 0.7, 0.5
 """How near a newer text in another language than the question is to the question and the older one, in all. Texts in
 another language are raised by the usual gap before (see `ranking.gap`)."""
+_RELATED, _LEAST = 0.3, 0.2
+"""How near it is to the older one at least, and if it has a name or number that the older one states."""
 _NAME = re.compile(r"[^\W\da-z_].+|[a-z].*\d|\d{3}")
 """A name, an identifier or a long number, which both texts write alike."""
 _OWNER = re.compile(r"\b(\w+)['’]s\b")
@@ -39,9 +41,9 @@ def evidence(question: str, older: str, newer: str, near: float, asked: float, l
     newer one answers the question, if its language is that of the question.
     """
     read = map(foreign_changes.read, (question, older, newer))
-    about = _answers(logit) if logit is not None else _about(near + asked)
-    parts = dict(_parts(*read, alike=logit is not None))
-    parts["answers"] = max(about, 0.0) if parts["old_value"] else about
+    about = _answers(logit) if logit is not None else _about(near, asked)
+    parts = dict(_parts(*read, near=near, alike=logit is not None))
+    parts["answers"] = max(about, 0.0) if parts.get("old_value") else about
     return Evidence.of(parts.items())
 
 
@@ -49,20 +51,25 @@ def _answers(logit: float) -> float:
     return next((points for least, points in _ANSWERS if logit >= least), -2.0)
 
 
-def _about(near: float) -> float:
-    return 1.5 if near >= _CLOSE else 0.75 if near >= _NEAR else -1.0
+def _about(near: float, asked: float) -> float:
+    total = near + asked if near >= _RELATED else 0.0
+    return 1.5 if total >= _CLOSE else 0.75 if total >= _NEAR else -1.0
 
 
-def _parts(asked: ForeignText, old: ForeignText, new: ForeignText, *, alike: bool) -> Iterator[tuple[str, float]]:
+def _parts(
+    asked: ForeignText, old: ForeignText, new: ForeignText, *, near: float, alike: bool
+) -> Iterator[tuple[str, float]]:
     """Yield what the words say; `alike` says whether the question is in the language of the newer text."""
     text, before = compared(new.text), compared(old.text)
     changes, hints = bool(text.changes or new.signs["changes"]), bool(text.hints or new.signs["hints"])
-    yield "change_words", 1.5 if changes else 0.75 if hints else 0.0
+    if not (changes or hints):
+        return
+    yield "change_words", 1.5 if changes else 0.75 if alike else 0.5
     stated = old.numbers - asked.numbers
     yield "asked_value", 0.75 if stated and new.numbers - old.numbers else 0.0
     stood = {unit for unit in old.content - asked.content if len(unit) > 2}
     named = any(map(_NAME.search, stood & new.content)) or foreign_changes.names_before(stood, new)
-    yield "old_value", 1.3 if changes and named else 0.0
+    yield "old_value", 1.3 if changes and named and near >= _LEAST else 0.0
     again = changes and (before.changes or old.signs["changes"]) and old.numbers == new.numbers
     yield "same_change", -2.0 if again else 0.0
     subject = asked.content & old.content

@@ -28,7 +28,12 @@ _PHRASE = re.compile(
     r"|happy birthday|you(?:'re| are) a (?:star|legend|hero)|for (?:all )?(?:your|the) help"
     r"|no (?:worries|problem)|(?:that )?makes sense|fair enough|nice one|ship it"
     r"|(?:i )?(?:like|love) it|(?:see|talk to) you(?: later| soon| tomorrow)?|you(?:'re| are) the best|you rock"
-    r"|(?:glad|happy) to help|you(?:'re| are) welcome|approved|let's go|go on|works for me)\b"
+    r"|(?:glad|happy) to help|you(?:'re| are) welcome|approved|let's go|go on|works for me"
+    r"|(?:everything|all) (?:ok|okay|well)|wie geht(?:'s| es)(?: dir| euch| ihnen)?|bei (?:dir|euch)"
+    r"|qué tal(?: estás)?|cómo (?:estás?|va(?: todo)?)|todo bien|comment (?:vas[- ]tu|allez[- ]vous|ça va)|tout va bien"
+    r"|tudo (?:bem|certo|bom)|mand(?:ar|a) ver|come (?:stai|va)|как (?:ты|вы|(?:у (?:тебя|вас) )?дела)"
+    r"|كيف (?:حالك|الحال)|كل شيء (?:تمام|بخير|على ما يرام))\b"
+    r"|(?<!\w)(?:कैस[ेी] (?:हो|हैं)|सब ठीक(?: है)?)(?![\w\u0900-\u0963])"
     r"|(?<!\w)(?:<3+|[:;=]['-]?[dpo3()])(?!\w)"
 )
 """What asks for nothing although its words may; any other message with `what` or `how` may ask what is remembered."""
