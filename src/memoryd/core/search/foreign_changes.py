@@ -31,8 +31,8 @@ _CLOSE, _NEAR, _FAR = 0.56, 0.5, 0.2
 """Rescaled cosines. Of 166 changes 144 reach the first one, of 20 texts that have only a name in common 2."""
 _ABOUT = 1.2
 """How near a newer text is to the older one, and to the question as a share of how near the older one is to that, in
-all, if it is about what was asked. Of 166 changes that have a word of the question 25 have less, half of which name what
-was before; of 20 texts that have only a name in common with an older one, 19."""
+all, if it is about what was asked. Of 166 changes that have a word of the question 25 have less, half of which name
+what was before; of 20 texts that have only a name in common with an older one, 19."""
 _BETTER = 1.3
 """The share from which the newer text answers so much better that the older one is about something else."""
 _LETTER = re.compile(f"[{LETTERS}]")
