@@ -11,7 +11,7 @@ from memoryd.core.search import changes
 from memoryd.core.search.compared import compared
 from tests.core.kit import memories, with_models
 
-READ = changes.Logits(older=8.5, newer=1.0, matter=0.5)
+READ = changes.Logits(older=8.5, newer=1.0, matter=2.5)
 DOOR = "What is the code of Una's back door?", "The code of Una's back door is 8830."
 
 
@@ -50,6 +50,24 @@ def outdated(engine: Engine, request: pytest.FixtureRequest, question: str, text
             "Rosa is a vegetarian.",
             "Rosa has moved to Berlin.",
             "Rosa has given up being a vegetarian.",
+        ),
+        (
+            "What is the notice period with Solvang?",
+            "The contract with Solvang Insurance has a notice period of six weeks.",
+            "Solvang Insurance moved its claims desk to Bergen.",
+            "The notice period with Solvang Insurance was cut to four weeks.",
+        ),
+        (
+            "rowing club fee?",
+            "The rowing club charges 9 euros a month.",
+            "Nils handed the chair of the rowing club to Petra.",
+            "The rowing club charges 12 euros a month as of January.",
+        ),
+        (
+            "Where is the scanner?",
+            "Our scanner is on the first floor beside the lift.",
+            "We switched the scanner to colour.",
+            "We moved the scanner to the basement.",
         ),
     ],
 )

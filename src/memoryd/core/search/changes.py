@@ -16,6 +16,7 @@ each other than a stand-up at 09:45 and its move to 10:15. The words tell, and n
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from memoryd.core.search.asked_values import has_asked_value, lacks_asked_value, takes_office
 from memoryd.core.search.compared import SENTENCE, YEAR, ComparedText, alignment, choosing, compared, negates, same_kind
@@ -42,9 +43,11 @@ _READ = ((2.0, 1.25), (-2.5, 0.75), (-6.5, 0.25), (-math.inf, -1.0))
 """The cross-encoder's logits of the newer text, and their points."""
 READ = 2 * _READ[0][1]
 """The points that reading a text can add at most: asked with the question, and with the older text."""
-CERTAIN = ENOUGH + ANOTHER - _READ[-1][1]
+_OFF = -3.0
+"""The points of a newer text that is off the point."""
+CERTAIN = ENOUGH + ANOTHER - _READ[-1][1] - _OFF
 """The evidence that is enough whatever the cross-encoder says of the newer text, asked with the older one."""
-_ANSWERS, _WEAK, _BETTER, _DOUBT, _UNRELATED, _WORSE = 5.0, 2.0, 3.5, -2.5, -5.0, 6.0
+_ANSWERS, _WEAK, _BETTER, _DOUBT, _UNRELATED, _WORSE = 5.0, 2.0, 3.5, -2.5, -5.0, 4.0
 """Logits: the older text surely answers the question, hardly does, does far worse than the newer one; below the next
 one the newer text is about the same matter only if it has a sign of a change, below the fifth one hardly ever. The
 last one is a distance: a newer text that is worse by more has nothing of what was asked, if it has no value."""
@@ -264,10 +267,10 @@ def _off_the_point(
     asked: ComparedText, old: ComparedText, new: ComparedText, logits: Logits, found: Mapping[str, float]
 ) -> Iterator[tuple[str, float]]:
     """Yield what it says that the older text answers with a value in whose place the newer one has nothing."""
-    worse = logits.older is not None and logits.newer is not None and logits.older - logits.newer > _WORSE
-    matters = found["old_value"] >= 1 or (logits.matter or 0.0) > 0
-    valued = any(values - asked.kinds.get(kind, frozenset()) for kind, values in old.kinds.items())
-    yield "off_the_point", -1.5 if worse and not matters and valued and not same_kind(old, new) else 0.0
+    newer = math.inf if logits.newer is None else logits.newer
+    worse = logits.older is not None and newer < min(_WEAK, logits.older - _WORSE)
+    matters = found["old_value"] or logits.matter is None or logits.matter >= _WEAK
+    yield "off_the_point", _OFF if worse and not matters and not same_kind(old, new) else 0.0
     denied = found["old_value"] >= _NAMED  # `Achterberg has retired` has no other name
     yield "lacks_value", -4.0 if not denied and lacks_asked_value(asked, old, new) else 0.0
 
@@ -278,7 +281,7 @@ def _named(asked: ComparedText, old: ComparedText, new: ComparedText, common: Co
     That stands beside a word of change or a negation: `sold the Skoda`, `can't do 9:15`. Names and numbers count in
     full, other words by a third.
     """
-    near = new.beside_change & old.content
+    near = (new.beside_change & old.content) - _of_the_name(asked, old, new)
     if not near:
         return 0.0
     names = {stem for token, stem in zip(new.tokens[1:], new.stems[1:], strict=True) if token[:1].isupper()}
@@ -289,6 +292,12 @@ def _named(asked: ComparedText, old: ComparedText, new: ComparedText, common: Co
     }
     full = sum(name or _is_number(stem) for stem, name in values.items() if not YEAR.fullmatch(stem))
     return min(2.0, 2.0 * full + 0.65 * (len(values) - full))
+
+
+def _of_the_name(asked: ComparedText, old: ComparedText, new: ComparedText) -> set[str]:
+    """Return the words beside one of the question in both texts, which belong to its name: `Nordlys Hosting`."""
+    both = set(pairwise(old.stems)).intersection(pairwise(new.stems))
+    return {one for pair in both if not asked.content.isdisjoint(pair) for one in pair}
 
 
 def _is_number(stem: str) -> bool:
