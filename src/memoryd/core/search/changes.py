@@ -44,13 +44,14 @@ _READ = ((2.0, 1.25), (-2.5, 0.75), (-6.5, 0.25), (-math.inf, -1.0))
 READ = 2 * _READ[0][1]
 """The points that reading a text can add at most: asked with the question, and with the older text."""
 _OFF = -3.0
-"""The points of a newer text that is off the point."""
+"""The points of a newer text that hardly answers, is not about what the older one states, and has nothing of it. Of 35
+texts about another attribute of the same subject 5 are still taken for changes (14 without), of 95 changes 79 (81)."""
 CERTAIN = ENOUGH + ANOTHER - _READ[-1][1] - _OFF
 """The evidence that is enough whatever the cross-encoder says of the newer text, asked with the older one."""
 _ANSWERS, _WEAK, _BETTER, _DOUBT, _UNRELATED, _WORSE = 5.0, 2.0, 3.5, -2.5, -5.0, 4.0
 """Logits: the older text surely answers the question, hardly does, does far worse than the newer one; below the next
 one the newer text is about the same matter only if it has a sign of a change, below the fifth one hardly ever. The
-last one is a distance: a newer text that is worse by more has nothing of what was asked, if it has no value."""
+last one is a distance: a newer text that is worse by more hardly answers at all."""
 _MORE = 0.75
 """Logits: a newer text that answers the question by less than this better than its mere subject does only names it. Of
 96 facts with a newer text about another attribute of the same subject 14 are taken for outdated, without this 63; of
