@@ -32,8 +32,10 @@ _PHRASE = re.compile(
     r"|(?:everything|all) (?:ok|okay|well)|wie geht(?:'s| es)(?: dir| euch| ihnen)?|bei (?:dir|euch)"
     r"|qué tal(?: estás)?|cómo (?:estás?|va(?: todo)?)|todo bien|comment (?:vas[- ]tu|allez[- ]vous|ça va)|tout va bien"
     r"|tudo (?:bem|certo|bom)|mand(?:ar|a) ver|come (?:stai|va)|как (?:ты|вы|(?:у (?:тебя|вас) )?дела)"
-    r"|كيف (?:حالك|الحال)|كل شيء (?:تمام|بخير|على ما يرام))\b"
-    r"|(?<!\w)(?:कैस[ेी] (?:हो|हैं)|सब ठीक(?: है)?)(?![\w\u0900-\u0963])"
+    r"|كيف (?:حالك|الحال)|كل شيء (?:تمام|بخير|على ما يرام)"
+    r"|(?:dale|sigue|hazlo) así|adelante|pode (?:seguir|continuar)(?: assim)?|faz assim"
+    r"|(?:vas-y|fais|continue) comme ça|(?:mach|machen wir) (?:das|es) so|(?:так и )?(?:сделай|делай|давай)(?: так)?|افعل ذلك|استمر)\b"
+    r"|(?<!\w)(?:कैस[ेी] (?:हो|हैं)|सब ठीक(?: है)?|ऐसा ही कर(?:ो|ें)|आगे बढ़(?:ो|ें)|जारी रख(?:ो|ें))(?![\w\u0900-\u0963])"
     r"|(?<!\w)(?:<3+|[:;=]['-]?[dpo3()])(?!\w)"
 )
 """What asks for nothing although its words may; any other message with `what` or `how` may ask what is remembered."""
