@@ -12,6 +12,7 @@ from memoryd.core.search.compared import compared
 from tests.core.kit import memories, with_models
 
 READ = changes.Logits(older=8.5, newer=1.0, matter=2.5)
+ANSWERS = replace(READ, newer=5.0, matter=4.5)
 DOOR = "What is the code of Una's back door?", "The code of Una's back door is 8830."
 
 
@@ -138,8 +139,7 @@ def test_a_name_is_no_hint_of_a_change() -> None:
     ],
 )
 def test_another_thing_of_the_same_kind_changes_nothing(question: str, older: str, newer: str) -> None:
-    answers = replace(READ, newer=5.0, matter=4.5)
-    assert changes.evidence(question, older, newer, answers).total < changes.ENOUGH
+    assert changes.evidence(question, older, newer, ANSWERS).total < changes.ENOUGH
 
 
 @pytest.mark.parametrize(
@@ -157,5 +157,4 @@ def test_another_thing_of_the_same_kind_changes_nothing(question: str, older: st
     ],
 )
 def test_the_same_thing_may_have_changed(question: str, older: str, newer: str) -> None:
-    answers = replace(READ, newer=5.0, matter=4.5)
-    assert changes.evidence(question, older, newer, answers).total >= changes.ENOUGH
+    assert changes.evidence(question, older, newer, ANSWERS).total >= changes.ENOUGH

@@ -46,8 +46,9 @@ READ = 2 * _READ[0][1]
 _OFF = -3.0
 """The points of a newer text that hardly answers, is not about what the older one states, and has nothing of it. Of 35
 texts about another attribute of the same subject 5 are still taken for changes (14 without), of 95 changes 79 (81)."""
-CERTAIN = ENOUGH + ANOTHER - _READ[-1][1] - _OFF
-"""The evidence that is enough whatever the cross-encoder says of the newer text, asked with the older one."""
+CERTAIN = ENOUGH + ANOTHER - _READ[-1][1]
+"""The evidence that is enough whatever the cross-encoder says of the newer text, asked with the older one, unless the
+newer text may turn out to be off the point."""
 _ANSWERS, _WEAK, _BETTER, _DOUBT, _UNRELATED, _WORSE = 5.0, 2.0, 3.5, -2.5, -5.0, 4.0
 """Logits: the older text surely answers the question, hardly does, does far worse than the newer one; below the next
 one the newer text is about the same matter only if it has a sign of a change, below the fifth one hardly ever. The
@@ -67,6 +68,9 @@ class Evidence:
     """What speaks for a change, and against it, by name; each part is a number of points."""
 
     parts: Mapping[str, float]
+    doubt: float = 0.0
+    """How many points less it may be once the cross-encoder has read the newer text with the older one, besides what
+    that says of every pair."""
 
     @classmethod
     def of(cls, parts: Iterable[tuple[str, float]]) -> "Evidence":
@@ -121,10 +125,13 @@ def evidence(
     if better and new.changes and about["old_value"]:  # it says what became of that, however poorly that answered
         parts |= {"older_answers": max(parts.get("older_answers", 0.0), 0.0), "better_answer": 0.0}
     parts["only_named"] = -4.5 if _only_named(old, new, logits) else 0.0
+    off = not found["old_value"] and _far_worse(logits) and not same_kind(old, new)
     if sum(parts.values()) >= least:
-        parts |= _off_the_point(asked, old, new, logits, found)
+        parts["off_the_point"] = _OFF if off and logits.matter is not None and logits.matter < _WEAK else 0.0
+        denied = found["old_value"] >= _NAMED  # `Achterberg has retired` has no other name
+        parts["lacks_value"] = -4.0 if not denied and lacks_asked_value(asked, old, new) else 0.0
         parts |= against(asked, old, new)
-    return Evidence.of(parts.items())
+    return replace(Evidence.of(parts.items()), doubt=-_OFF if off and logits.matter is None else 0.0)
 
 
 def subject(question: str, older: str, newer: str, common: Collection[str] = ()) -> str:
@@ -264,16 +271,11 @@ def _only_named(old: ComparedText, new: ComparedText, logits: Logits) -> bool:
     return (logits.matter or 0.0) < _WEAK or not same_kind(old, new)
 
 
-def _off_the_point(
-    asked: ComparedText, old: ComparedText, new: ComparedText, logits: Logits, found: Mapping[str, float]
-) -> Iterator[tuple[str, float]]:
-    """Yield what it says that the older text answers with a value in whose place the newer one has nothing."""
-    newer = math.inf if logits.newer is None else logits.newer
-    worse = logits.older is not None and newer < min(_WEAK, logits.older - _WORSE)
-    matters = found["old_value"] or logits.matter is None or logits.matter >= _WEAK
-    yield "off_the_point", _OFF if worse and not matters and not same_kind(old, new) else 0.0
-    denied = found["old_value"] >= _NAMED  # `Achterberg has retired` has no other name
-    yield "lacks_value", -4.0 if not denied and lacks_asked_value(asked, old, new) else 0.0
+def _far_worse(logits: Logits) -> bool:
+    """Return whether the newer text hardly answers the question, and the older one far better."""
+    if logits.older is None or logits.newer is None:
+        return False
+    return logits.newer < min(_WEAK, logits.older - _WORSE)
 
 
 def _named(asked: ComparedText, old: ComparedText, new: ComparedText, common: Collection[str]) -> float:

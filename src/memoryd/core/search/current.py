@@ -114,7 +114,7 @@ class Pair:
             found = changes.evidence(question, *self.texts, logits, self.common, self.frequent, self.between, least)
         one, other = self.older.record.tags, self.newer.record.tags
         tagged_apart = bool(one and other) and set(one).isdisjoint(other)  # such as the licences of two projects
-        return Evidence({**found.parts, "other_tags": OTHER_TAGS}) if tagged_apart else found
+        return replace(found, parts={**found.parts, "other_tags": OTHER_TAGS}) if tagged_apart else found
 
 
 def pairs(hits: Sequence[Hit], found: Found, profile: Profile) -> list[Pair]:

@@ -248,7 +248,8 @@ class Reranking:
         """Return the evidence of a pair of English texts, of which the newer one has this logit if it is no hit."""
         evidence, subject = pair.evidence(found.query, logit), pair.subject(found.query, logit)
         matter = None
-        if changes.ENOUGH - changes.READ / 2 <= evidence.total < (math.inf if subject else changes.CERTAIN):
+        most = math.inf if subject else changes.CERTAIN + evidence.doubt
+        if changes.ENOUGH - changes.READ / 2 <= evidence.total < most:
             older, newer = pair.texts
             matter = next(iter(cross_encoder.logits(self._helpers, reranker, older, [newer])), None)
             evidence = pair.evidence(found.query, logit, matter)
