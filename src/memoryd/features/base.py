@@ -8,19 +8,10 @@ from typing import Literal
 from memoryd.settings import Settings
 
 Hook = Literal[
-    "admissions",
-    "chores",
-    "client_app",
-    "foreign_import",
-    "gate",
-    "journal",
-    "routes",
-    "session_hook",
-    "state",
-    "unlisted",
+    "admissions", "chores", "client_app", "foreign_import", "gate", "journal", "routes", "session_hook", "state"
 ]
 """The hooks that name one object."""
-HookTable = Literal["exports", "requests"]
+HookTable = Literal["exports", "requests", "unlisted"]
 """The hooks that name several objects, each under a name of its own."""
 
 
@@ -59,8 +50,8 @@ class Feature:
     """A function of `Settings`, called in a hook when a session of a coding agent starts or ends; it must not wait."""
     state: str = ""
     """A function of `Settings` that returns a `SliceState`, or None if the slice is not in use."""
-    unlisted: str = ""
-    """A `Toolset` that programs call by name, and no list shows to a model."""
+    unlisted: Mapping[str, str] = field(default_factory=dict)
+    """The tools that programs call by name, and no list shows to a model: a `Tool` each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,7 +58,6 @@ class Calls:
         self.engine = engine
         self.tools = chosen(settings.toolsets, read_only=settings.read_only)
         self.app_tools = of_app(self.tools, read_only=settings.read_only)
-        self._unlisted: dict[str, Tool] = {tool.name: tool for made in features.hooked("unlisted") for tool in made}
         self.observers: list[CallObserver] = []
         self.ending: list[Callable[[], None]] = []
         """Callbacks that end endless streams, called before the server waits for running calls."""
@@ -89,7 +88,7 @@ class Calls:
 
     def tool(self, name: str, grant: Grant, *, app: bool = False) -> Tool | None:
         """Return a tool that a caller may call, else None: one that is offered, or one that no list shows."""
-        tool = self.tools.get(name) or (self.app_tools.get(name) if app else None) or self._unlisted.get(name)
+        tool = self.tools.get(name) or (self.app_tools.get(name) if app else None) or _unlisted(name)
         if tool is None or (grant.workspace and name in PROJECT_TOOLS):
             return None
         return tool if grant.allows(tool.right or name, tool.capability) else None
@@ -201,6 +200,11 @@ class Calls:
                 if str(error) == REFUSED:
                     raise NoThreadError from error
                 raise
+
+
+def _unlisted(name: str) -> Tool | None:
+    tool: Tool | None = features.load("unlisted", name) if name in features.names("unlisted") else None
+    return tool
 
 
 def _found(workspace: Workspace | None, name: str) -> Workspace:

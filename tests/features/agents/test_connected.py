@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 
 from memoryd.core.memories import prompted
-from memoryd.features.agents.connected import HOOKED
+from memoryd.features.agents.connected import TOOL
 from tests.clients import LEGACY, PATIENCE, Json
 from tests.conftest import Open
 from tests.features.agents.test_elsewhere import FACT, QUESTION, remember
 from tests.http import Ears, bearer, beside, granted, serving
 
-(TOOL,) = HOOKED
 MODELS: Json = {"MEMORY_EMBEDDER": "bundled", "MEMORY_RERANKER": "bundled"}
 
 

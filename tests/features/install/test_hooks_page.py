@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.features.agents.connected import HOOKED
+from memoryd.features.agents.connected import TOOL
 from memoryd.features.install import hooks
 from memoryd.features.install.catalog import CLIENTS, ClientName
 from memoryd.settings import AUTO
@@ -31,8 +31,7 @@ def test_the_page_shows_what_install_writes(
 
 
 def test_hooks_call_the_tool_of_the_server() -> None:
-    (tool,) = HOOKED
     for client in ("claude-code", "codex"):
         called = hooks.called(client, "memory")
-        assert called["tool"] == tool.name
-        assert tool.valid({**called["input"], "cwd": "/"})
+        assert called["tool"] == TOOL.name
+        assert TOOL.valid({**called["input"], "cwd": "/"})

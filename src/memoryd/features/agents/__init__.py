@@ -8,5 +8,5 @@ FEATURE = Feature(
     routes="memoryd.features.agents.routes:routes",
     requests={"hook": "memoryd.features.agents.requests:HookRequests"},
     chores="memoryd.features.agents.spool:chores",
-    unlisted="memoryd.features.agents.connected:HOOKED",
+    unlisted={"memory_prompt": "memoryd.features.agents.connected:TOOL"},
 )

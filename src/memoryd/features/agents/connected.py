@@ -39,3 +39,6 @@ def memory_prompt(
     added = cast(HookOutput, hooks.answer_prompt(budget, client))
     hooks.delivered()
     return Answer(added, marked=True)
+
+
+(TOOL,) = HOOKED
