@@ -79,6 +79,13 @@ def test_a_change_of_another_attribute_leaves_the_fact_as_it_is(
     assert outdated(engine, request, question, [older, aside, newer])
 
 
+def test_a_question_may_name_the_attribute_in_a_word_that_the_fact_has_not(
+    engine: Engine, request: pytest.FixtureRequest
+) -> None:
+    question, older = "which port is kiln-api on?", "kiln-api listens on 6100 in production."
+    assert not outdated(engine, request, question, [older, "The owner of kiln-api is now Anouk."])
+
+
 def test_a_text_that_only_names_the_subject_is_no_change() -> None:
     aside = "Una's back door has been painted green."
     total = changes.evidence(*DOOR, aside, READ).total

@@ -138,12 +138,11 @@ def subject(question: str, older: str, newer: str, common: Collection[str] = ())
     """Return the words of the newer text that name what all three are about, and '' if it may say more about that.
 
     `Dad's front door` of `Dad's front door has been repainted`, if the question is about its code. It may say more if
-    it also has something of what the older one alone states, other than `common` words, or all words of the question
-    that the older one has.
+    it also has something of what the older one alone states, other than `common` words, or all words of the question.
     """
     asked, old, new = map(compared, (question, older, newer))
     shared, about = old.content & new.content, asked.content & old.content
-    if about <= new.content or shared - asked.content.union(common):
+    if asked.content <= new.content or shared - asked.content.union(common):
         return ""
     return " ".join(token for token, stem in zip(new.tokens, new.stems, strict=True) if stem in shared & about)
 
